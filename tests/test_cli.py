@@ -10,7 +10,7 @@ from loopback import completion, words
 from nlgjudge.cli import INTERRUPTED, cli, main
 from nlgjudge.data.paths import root
 
-NAMES = ("data", "prompts", "judge", "replies", "rerun", "ledger")
+NAMES = ("data", "export", "prompts", "judge", "replies", "rerun", "ledger")
 
 
 def commands(group, path=()):

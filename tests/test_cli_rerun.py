@@ -345,7 +345,13 @@ def test_a_rehearsal_is_not_kept(house, run):
     assert not (house / "paper_tables" / "reruns").exists()
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+# A paper with rows of several steps has its own test, in tests/papers/.
+PLAIN = [
+    key for key, paper in PAPERS.items() if "steps" not in {r.scoring for r in paper.rows.values()}
+]
+
+
+@pytest.mark.parametrize("paper", PLAIN)
 def test_plan_counts_and_cost_are_those_of_the_servers_log(paper, tmp_path, monkeypatch):
     """Every table of every paper on two documents of the sample; a request that several rows share is sent once."""
     tables = tables_of(paper)

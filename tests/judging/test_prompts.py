@@ -82,7 +82,8 @@ def test_the_digest_is_of_every_word():
     ]
     assert len({asked.digest, *(p.digest for p in changed)}) == 5
     digests = [prompt(name).digest for name in names()]
-    kinds = {(prompt(name).body, str(prompt(name).constants)) for name in names()}
+    asked = [prompt(name) for name in names()]
+    kinds = {(one.body, str(one.constants), one.before) for one in asked}
     assert len(set(digests)) == len(kinds)
 
 

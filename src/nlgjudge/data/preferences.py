@@ -14,6 +14,7 @@ import pandas as pd
 from nlgjudge.data.checks import check_whole, first
 from nlgjudge.data.schema import RATINGS, Benchmark, build
 
+PAIR = "pair"  # the level of their shares
 # What is exchanged in the second order.
 _SWAPPED = {
     "hypothesis": "other",

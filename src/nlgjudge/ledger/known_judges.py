@@ -41,7 +41,7 @@ def judges() -> pd.DataFrame:
 
     Examples
     --------
-    >>> found = judges().query("benchmark == 'topical_chat' and aspect == 'AVG' and kind == 'the paper\\'s own'")
+    >>> found = judges().query("benchmark == 'topical_chat' and source == 'A Closer Look'")
     >>> found["judge"].unique().tolist()
     ['gpt-3.5-turbo-0613']
     """

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use, workplace
+from nlgjudge.data.preferences import PAIR
 from nlgjudge.ledger.average_audit import with_misprints
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, is_constant, of_others, was_run
 from nlgjudge.papers.folders import paper
-from nlgjudge.stats.correlations import PAIR
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -6,8 +6,8 @@ from decimal import Decimal
 import pandas as pd
 
 from nlgjudge.data.paths import out, root
+from nlgjudge.data.preferences import PAIR
 from nlgjudge.papers.folders import titles
-from nlgjudge.stats.correlations import PAIR
 
 KEY = ["row", "dataset", "aspect", "level", "coefficient"]
 SETTINGS_COLUMNS = [
