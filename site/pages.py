@@ -39,12 +39,8 @@ def write(site):
 
 def _list_of_tables():
     """Contents of the pages of tables."""
-    lines = ["# Tables, row by row", "```{toctree}\n:glob:\n:maxdepth: 1\n"]
-    return (
-        "\n\n".join(lines)
-        + "\n".join(f"{paper}_{artefact}" for paper, artefact in tables())
-        + "\n```\n"
-    )
+    pages = "\n".join("_".join(key) for key in tables())
+    return f"# Tables, row by row\n\n```{{toctree}}\n:maxdepth: 1\n\n{pages}\n```\n"
 
 
 def sortable(rows, **settings):
@@ -80,9 +76,8 @@ def _row(cells):
     lines = ["| | published | ours | verdict |", "|---|---|---|---|"]
     ours = cells.dropna(subset="ours")
     shown = nj.ledger.with_interval(ours, digits=3).to_dict() if len(ours) else {}
-    for cell in cells.to_dict("records"):
-        where = ", ".join(titled(cell[name]) for name in CELL)
-        place = cells.index[(cells[CELL] == [cell[name] for name in CELL]).all(axis=1)][0]
+    for place, cell in cells.iterrows():
+        where = ", ".join(map(titled, cell[CELL]))
         line = [where, cell["published"] or "–", shown.get(place, "–"), titled(cell["verdict"])]
         lines.append(f"| {' | '.join(line)} |")
     yield "\n".join(lines)

@@ -43,6 +43,13 @@ def test_a_record_has_a_judges_values_intervals_and_sources(records):
     assert best["source_data"]["url"] == ["https://github.com/princeton-nlp/LLMBar"]
 
 
+def test_a_value_that_rests_on_a_wrong_reading_says_so(records):
+    (record,) = [one for one in records.values() if one["model_info"]["name"] == "text-bison-001"]
+    known = [one["generation_config"]["additional_details"] for one in record["evaluation_results"]]
+    notes = [one.get("note", "") for one in known if one["prompt"] == "llmbar/cot"]
+    assert notes and all("which they do not follow" in note for note in notes)
+
+
 def test_a_value_that_is_only_published_is_in_the_table_and_not_exported(records):
     judges = nj.ledger.judges()
     published = judges[judges["kind"] == "published, not checked"]

@@ -145,6 +145,14 @@ def test_texts_before_the_choice_are_written_once_a_pair(sample, content):
     assert f"Is it short? {sample['source'].iloc[-1]}" in shown and "REFERENCE" in shown
 
 
+def test_rows_of_several_steps_have_one_reply_each():
+    how = {"source": "sample", "options": {"samples": 3}}
+    with pytest.raises(
+        ValueError, match="GPT-4, Metrics.*: samples=3: each step of a chain is one"
+    ):
+        rerun("llmbar", "table2", {"GPT-4, Metrics*": "surface"}, **how)
+
+
 def test_an_item_without_its_metrics_is_not_asked_about(sample, content):
     content("llmbar", role="prompt")
 

@@ -7,6 +7,7 @@ tests work as for ratings, at the level ``pair``.
 """
 
 from itertools import combinations
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ import pandas as pd
 from nlgjudge.data.checks import check_whole, first
 from nlgjudge.data.schema import RATINGS, Benchmark, build
 
-PAIR = "pair"  # the level of their shares
+PAIR: Final = "pair"  # the level of their shares
 # What is exchanged in the second order.
 _SWAPPED = {
     "hypothesis": "other",

@@ -105,12 +105,8 @@ def _result(row) -> dict[str, Any]:
                 "method": "jackknife over documents",
             }
         }
-    known = {"prompt": row["prompt"], "kind": row["kind"], "source": row["source"]}
-    known |= {
-        "date": row["date"],
-        "address": row["address"],
-        "replies": f"{row['replies']:g}" if pd.notna(row["replies"]) else "",
-    }
+    known = {name: row[name] for name in ("prompt", "kind", "source", "date", "note", "address")}
+    known["replies"] = f"{row['replies']:g}" if pd.notna(row["replies"]) else ""
     return {
         "evaluation_result_id": "/".join([*what, row["prompt"] or "unregistered", row["kind"]]),
         "evaluation_name": ", ".join(map(titled, what)),

@@ -14,7 +14,7 @@ from nlgjudge.ledger.verdicts import EVIDENCE, THIRD_PARTY
 from nlgjudge.papers.folders import paper, titles
 
 COLUMNS = ["judge", "prompt", "benchmark", "aspect", "level", "coefficient", "replies", "value"]
-COLUMNS += ["ci_low", "ci_high", "people", "kind", "date", "source", "address"]
+COLUMNS += ["ci_low", "ci_high", "people", "kind", "date", "source", "note", "address"]
 # By the evidence for a value: whose judge it is.
 KINDS = {
     "released_responses": "the paper's own",
@@ -37,7 +37,8 @@ def judges() -> pd.DataFrame:
         `aspect` (``AVG`` for a mean), `level`, `coefficient`, `replies` per item, `value` with its 95% interval
         (`ci_low, ci_high`; NaN without one), `people` (a single rater's agreement with the others, NaN if unknown),
         `kind` (the paper's own judge, recorded by others, a kept rerun, computed by others, or published and not
-        checked), `date` (the year), `source`, and the `address` of the published row on the site.
+        checked), `date` (the year), `source`, the ledger's `note`, and the `address` of the
+        published row on the site.
 
     Examples
     --------

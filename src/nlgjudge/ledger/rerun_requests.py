@@ -147,6 +147,7 @@ class Part(NamedTuple):
 
     def _ask_in_steps(self, judge, options):
         """Replies to the last of several prompts; parameters that a caller sets hold for all."""
+        self._check_one_reply(self.sent(options)[0])
         own = {name: options[name] for name in SAMPLING if name in options}
         own = sampling_settings(sampling=own | options.get("sampling", {}))
         ((name, last),) = self.prompts.items()
@@ -155,13 +156,16 @@ class Part(NamedTuple):
         found = choose_in_steps(self.items, judge, last, self.row.parameters, own)
         return found.assign(aspect=name)
 
-    def _ask_chain(self, judge, aspect, options):
-        """A chain of relevant aspects: one reply for each step."""
-        samples, sampling = self.sent(options)
+    def _check_one_reply(self, samples):
         if samples != 1:
             raise ValueError(
                 f"{self.row.row}: samples={samples}: each step of a chain is one reply; leave samples out"
             )
+
+    def _ask_chain(self, judge, aspect, options):
+        """A chain of relevant aspects: one reply for each step."""
+        samples, sampling = self.sent(options)
+        self._check_one_reply(samples)
         chain = coascore(
             self.items,
             judge,

@@ -14,6 +14,7 @@ import pandas as pd
 import scipy
 
 from nlgjudge.data.checks import unknown
+from nlgjudge.data.preferences import PAIR
 
 Level = Literal["sample", "dataset", "system", "pair"]
 Coefficient = Literal[
@@ -30,8 +31,7 @@ Constant = Literal["skip", "nan", "zero"]
 Kendall = Literal["b", "c"]
 LEVELS: tuple[Level, ...] = ("sample", "dataset", "system")
 COEFFICIENTS: tuple[Coefficient, ...] = ("pearson", "spearman", "kendall")
-# A document is a pair of texts, and its systems are the two orders in which it is shown.
-PAIR: Level = "pair"
+# Of pairs: a document is a pair of texts, and its systems are the two orders in which it is shown.
 SHARES: tuple[Coefficient, ...] = ("accuracy", "agreement", "first")
 # Of two ratings: they are different, or equal.
 RATED_SHARES: tuple[Coefficient, ...] = ("different", "hedging")

@@ -41,7 +41,14 @@ def _register(name, sets, about):
     def read(files):
         """Read the pairs in both orders."""
         rows = [
-            (item_id(part, place), "order", row["input"], *_outputs(row), 2.0 - row["label"])
+            (
+                item_id(part, place),
+                "order",
+                row["input"],
+                row["output_1"],
+                row["output_2"],
+                2.0 - row["label"],
+            )
             for part, path in paths.items()
             for place, row in enumerate(json.loads(files.read(path)))
         ]
@@ -56,10 +63,6 @@ def _register(name, sets, about):
 def item_id(part, place):
     """A pair's name: its set, and its place in the file."""
     return f"{part}/{place:03}"
-
-
-def _outputs(row):
-    return row["output_1"], row["output_2"]
 
 
 _register("llmbar", MAIN, "LLMBar's Natural and Adversarial sets")
