@@ -32,7 +32,8 @@ def write(site):
     (site / "tables" / "index.md").write_text(_list_of_tables(), encoding="utf-8")
     (site / "questions.md").write_text(_questions_page(), encoding="utf-8")
     known = judges().round(3).drop(columns="address")
-    shown = known[[name for name in known if name != "prompt"] + ["prompt"]]
+    long = ["prompt", "note"]
+    shown = known[[*known.columns.difference(long, sort=False), *long]]
     (site / "judges_table.html").write_text(sortable(shown), encoding="utf-8")
     _home(site)
 
