@@ -34,7 +34,8 @@ def write(site):
     known = judges().round(3).drop(columns="address")
     long = ["prompt", "note"]
     shown = known[[*known.columns.difference(long, sort=False), *long]]
-    (site / "judges_table.html").write_text(sortable(shown), encoding="utf-8")
+    table = sortable(shown, classes="display nowrap compact")
+    (site / "judges_table.html").write_text(table, encoding="utf-8")
     _home(site)
 
 
