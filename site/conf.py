@@ -37,7 +37,7 @@ html_theme = "sphinx_book_theme"
 html_title = "nlgjudge"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_theme_options = {"home_page_in_toc": True, "show_toc_level": 2}
+html_theme_options = {"home_page_in_toc": True, "show_toc_level": 2, "collapse_navbar": True}
 html_math_renderer = "mathml"  # browsers draw it themselves, without a network
 
 # Columns of the ledger's page: first, then, and on demand.
@@ -76,8 +76,6 @@ def setup(app):
     links = zip(rows["address"], rows["row"].map(html.escape))
     rows["row"] = [f'<a href="{address}">{row}</a>' for address, row in links]
     rows = rows[[*FIRST, *THEN, *LAST]].round(3)
-    on_demand = {"targets": [*range(len(FIRST) + len(THEN), rows.shape[1])], "visible": False}
-    layout = {"topStart": {"buttons": [{"extend": "colvis", "text": "Columns"}]}}
-    table = pages.sortable(rows, columnDefs=[on_demand], layout=layout, allow_html=True)
+    table = pages.sortable(rows, on_demand=LAST, allow_html=True)
     (site / "ledger_table.html").write_text(table, encoding="utf-8")
     app.add_html_math_renderer("mathml", (_math, None), (_math, None))

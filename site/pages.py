@@ -15,9 +15,24 @@ from nlgjudge.ledger.figures import SOLID
 from nlgjudge.ledger.known_judges import judges
 from nlgjudge.ledger.ledger import anchor, cell_counts, committed
 from nlgjudge.ledger.printed import tables
+from nlgjudge.ledger.sentences import verdict
 from nlgjudge.ledger.verdicts import titled
 
 CELL = ["dataset", "level", "aspect", "coefficient"]
+JUDGES = [
+    "judge",
+    "benchmark",
+    "aspect",
+    "value",
+    "interval",
+    "cost",
+    "prompt",
+    "level",
+    "coefficient",
+]
+JUDGES += ["replies", "people", "kind", "date", "source", "note"]
+# US dollars for a million prompt and completion tokens: an example, as in judges.md.
+PRICE = (0.15, 0.6)
 BUNDLE = Path(itables.__file__).parent / "html" / "dt_bundle.js"
 # Lines of the index's first output: a question, its place there, and the short answer.
 QUESTION = re.compile(r"^- \[(?P<question>[^\]]+)\]\(#(?P<place>[^)]+)\) (?P<answer>.*)$", re.M)
@@ -31,10 +46,13 @@ def write(site):
         path.write_text(_table_page(paper, artefact), encoding="utf-8")
     (site / "tables" / "index.md").write_text(_list_of_tables(), encoding="utf-8")
     (site / "questions.md").write_text(_questions_page(), encoding="utf-8")
-    known = judges().round(3).drop(columns="address")
-    long = ["prompt", "note"]
-    shown = known[[*known.columns.difference(long, sort=False), *long]]
-    table = sortable(shown, classes="display nowrap compact")
+    known = judges(PRICE).round(3)
+    bounds = "[" + known["ci_low"].astype(str) + ", " + known["ci_high"].astype(str) + "]"
+    known["interval"] = bounds.where(known["ci_low"].notna(), "")
+    # Averages first, and first those with an interval.
+    known["rest"] = (known["aspect"] != "AVG") + (known["interval"] == "")
+    known = known.sort_values(["rest", "benchmark", "value"], ascending=[True, True, False])
+    table = sortable(known[JUDGES], on_demand=["note"])
     (site / "judges_table.html").write_text(table, encoding="utf-8")
     _home(site)
 
@@ -45,24 +63,34 @@ def _list_of_tables():
     return f"# Tables, row by row\n\n```{{toctree}}\n:maxdepth: 1\n\n{pages}\n```\n"
 
 
-def sortable(rows, **settings):
-    """A table that readers sort and search, with all that it needs."""
+def sortable(rows, on_demand, **settings):
+    """A table that readers sort and search, with all that it needs; some columns are shown on demand."""
+    hidden = {"targets": [rows.columns.get_loc(name) for name in on_demand], "visible": False}
     table = itables.to_html_datatable(
-        rows, connected=False, showIndex=False, maxBytes=0, pageLength=25, **settings
+        rows,
+        connected=False,
+        showIndex=False,
+        maxBytes=0,
+        pageLength=25,
+        columnDefs=[hidden],
+        layout={"topStart": {"buttons": [{"extend": "colvis", "text": "Columns"}]}},
+        **settings,
     )
     return generate_init_offline_itables_html(BUNDLE) + table
 
 
 def _table_page(paper, artefact):
     """A published table with ours, then a section for each row, which has an address of its own."""
-    table = nj.Table(paper, artefact)
+    table = nj.Table(paper, artefact)[artefact]
     about = nj.paper(paper).artefacts[artefact]
+    finding = nj.Finding(about.notebook)
     parts = [
         f"# {nj.papers.titles()[paper]}, {titled(artefact)}: {about.what}",
-        _plain(table.verdict),
-        f"Computed in [{nj.Finding(about.notebook).title}](../../notebooks/{about.notebook}.ipynb). "
+        _plain(verdict(table.cells)),
+        f"Computed in [{finding.title}](../../notebooks/{about.notebook}.ipynb). "
         "A published value comes first, ours second ([what the words mean](../glossary.md)).",
-        f'```{{raw}} html\n<div style="overflow-x: auto">{table[artefact]._repr_html_()}</div>\n```',
+        finding.answer,
+        f'```{{raw}} html\n<div class="nj-table">{table._repr_html_()}</div>\n```',
         "## Row by row",
     ]
     for row, cells in table.cells.groupby("row", sort=False):
@@ -86,7 +114,7 @@ def _row(cells):
 
 
 def _home(site):
-    """Put headline numbers, their picture and the first questions into the home page."""
+    """Put headline numbers, their picture and the first questions into the home page, in place of comments."""
     values = nj.Finding("01_papers").values
     known = {"all": "correlations", "llmbar": "accuracies"}
     said = [
@@ -97,10 +125,13 @@ def _home(site):
     questions = [f"- [{q}](questions.md#{name}) {a}" for name, q, a, _ in _questions()][:5]
     page = site / "index.md"
     text = page.read_text(encoding="utf-8")
-    text = text.replace(
-        "HEADLINE", f"**{' and '.join(said)} reproduce; {wrong:,.0f} contradict their source.**"
+    headline = (
+        f"**{' and '.join(said)} reproduce; {wrong:,.0f} contradict their source.** The rest differ, rest on other "
+        "people's values, or could not be run, and say why.\n\n![Bars of the published cells of each paper, by "
+        "whether they reproduce, differ, or were not run](headline.png)"
     )
-    page.write_text(text.replace("QUESTIONS", "\n".join(questions)), encoding="utf-8")
+    text = text.replace("<!-- headline -->", headline)
+    page.write_text(text.replace("<!-- questions -->", "\n".join(questions)), encoding="utf-8")
     rows = committed()
     sizes = cell_counts(rows).rename(index=nj.papers.titles())
     groups = {

@@ -75,3 +75,17 @@ def test_one_command_writes_all(tmp_path, capsys):
     said = capsys.readouterr().out
     files = list((tmp_path / "out").rglob("*.json"))
     assert f"{len(files)} files" in said and files
+
+
+def test_the_cost_of_a_prompt_is_that_of_a_reruns_plan():
+    """Each rating of LLMBar's metrics takes one and a half requests: the metrics are asked for once a pair."""
+    row, price = "GPT-4, Metrics*", (1, 2)
+    how = {"source": "real", "limit": 20, "price": price, "plan_only": True}
+    plan = nj.rerun("llmbar", "table2", {row: ""}, **how).plan.query("dataset == 'natural'")
+    assert plan["ratings"].tolist() == [40] and plan["requests"].tolist() == [60]
+    known = nj.ledger.judges(price).query("prompt == 'llmbar/metrics'").set_index("benchmark")
+    each = 1000 * plan["cost"].item() / plan["ratings"].item()
+    assert known.loc["natural", "cost"].unique() == pytest.approx([each], rel=1e-3)
+    sets = [known.loc[name, "cost"].iloc[0] for name in ("neighbor", "gptinst", "gptout", "manual")]
+    assert known.loc["adversarial", "cost"].unique() == pytest.approx([sum(sets) / 4])
+    assert nj.ledger.judges()["cost"].isna().all()

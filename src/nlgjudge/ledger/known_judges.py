@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,10 +13,10 @@ from nlgjudge.data.paths import root, use
 from nlgjudge.data.recordings import RECORDINGS, RecordingSpec
 from nlgjudge.ledger.ledger import addresses, committed
 from nlgjudge.ledger.verdicts import EVIDENCE, THIRD_PARTY
-from nlgjudge.papers.folders import paper, titles
+from nlgjudge.papers.folders import averages, paper, titles
 
 COLUMNS = ["judge", "prompt", "benchmark", "aspect", "level", "coefficient", "replies", "value"]
-COLUMNS += ["ci_low", "ci_high", "people", "kind", "date", "source", "note", "address"]
+COLUMNS += ["ci_low", "ci_high", "people", "cost", "kind", "date", "source", "note", "address"]
 # By the evidence for a value: whose judge it is.
 KINDS = {
     "released_responses": "the paper's own",
@@ -25,10 +27,16 @@ KINDS = {
     THIRD_PARTY: "computed by others",
 }
 _PLACE = ["dataset", "aspect", "level", "coefficient"]
+_ASKED = ["dataset", "prompt", "replies"]
 
 
-def judges() -> pd.DataFrame:
+def judges(price: Sequence[float] = ()) -> pd.DataFrame:
     """List what agreement with people is known of each judge, prompt and benchmark.
+
+    Parameters
+    ----------
+    price
+        Of a million prompt and a million completion tokens, for the column `cost`.
 
     Returns
     -------
@@ -36,6 +44,8 @@ def judges() -> pd.DataFrame:
         `judge` (the model), `prompt` (a name for `nlgjudge.prompt`; empty where it is not registered), `benchmark`,
         `aspect` (``AVG`` for a mean), `level`, `coefficient`, `replies` per item, `value` with its 95% interval
         (`ci_low, ci_high`; NaN without one), `people` (a single rater's agreement with the others, NaN if unknown),
+        `cost` of asking this prompt for 1,000 ratings, both orders of a pair being two (an estimate, as of a rerun's
+        plan; NaN without `price` or where the prompt is not registered),
         `kind` (the paper's own judge, recorded by others, a kept rerun, computed by others, or published and not
         checked), `date` (the year), `source`, the ledger's `note`, and the `address` of the
         published row on the site.
@@ -51,7 +61,18 @@ def judges() -> pd.DataFrame:
     found = found.drop_duplicates(["judge", "prompt", "kind", *_PLACE])
     path = use(root() / "paper_tables" / "reproducibility" / "ceilings.csv")
     found = found.merge(pd.read_csv(path), on=_PLACE, how="left")
+    found = found.merge(_costs(*price or (math.nan, math.nan)), on=_ASKED, how="left")
     return found.rename(columns={"dataset": "benchmark"})[COLUMNS]
+
+
+def _costs(read, written):
+    """Cost of 1,000 ratings by dataset, prompt and replies; of an average of datasets, their mean."""
+    tokens = pd.read_csv(use(root() / "paper_tables" / "reproducibility" / "tokens.csv"))
+    tokens["cost"] = (tokens["prompt_tokens"] * read + tokens["completion_tokens"] * written) / 1e3
+    parts = [tokens]
+    for name, datasets in averages().items():
+        parts.append(tokens[tokens["dataset"].isin(datasets)].assign(dataset=name))
+    return pd.concat(parts).groupby(_ASKED, as_index=False)["cost"].mean()
 
 
 def _of_papers():

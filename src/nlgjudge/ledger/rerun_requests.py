@@ -279,10 +279,11 @@ def plan_of(parts, judges, options, price):
         counter = counters.setdefault(id(judge), Count(judge))
         before, estimated = dict(counter.counts), counter.estimated["completion_tokens"]
         part.ask(counter, options)
-        line = {name: counter.counts[name] - before[name] for name in COUNTS}
+        line = {"ratings": len(part.items) * len(part.aspects)}
+        line |= {name: counter.counts[name] - before[name] for name in COUNTS}
         tokens = counter.estimated["completion_tokens"] - estimated
         lines[part.key] = {"judge": counter.name, **line, "tokens_without_logprobs": tokens}
-    plan = by_part(lines, ["judge", *COUNTS, "tokens_without_logprobs"])
+    plan = by_part(lines, ["judge", "ratings", *COUNTS, "tokens_without_logprobs"])
     if price:
         read, written = (number / 1e6 for number in price)
         for name in ("", "_without_logprobs"):

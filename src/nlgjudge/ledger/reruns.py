@@ -63,8 +63,8 @@ class Rerun(NamedTuple):
         By row, dataset and tables: `judge, items, replies` wanted, `read`, `unread` (without a rating), `missing` (not
         asked or not answered), `calls` and `cost` of this run, what was `sent`, and what the paper `left open`.
     plan
-        By row, dataset and tables, what had to be asked when the run began; `_without_logprobs` if the server gives no
-        token probabilities.
+        By row, dataset and tables, the `ratings` wanted (items times aspects; both orders of a pair are two) and what
+        had to be asked for them when the run began; `_without_logprobs` if the server gives no token probabilities.
     enters
         Whether the cells may enter the ledger.
     notice
