@@ -19,18 +19,7 @@ from nlgjudge.ledger.sentences import verdict
 from nlgjudge.ledger.verdicts import titled
 
 CELL = ["dataset", "level", "aspect", "coefficient"]
-JUDGES = [
-    "judge",
-    "benchmark",
-    "aspect",
-    "value",
-    "interval",
-    "cost",
-    "prompt",
-    "level",
-    "coefficient",
-]
-JUDGES += ["replies", "people", "kind", "date", "source", "note"]
+JUDGES = "judge benchmark coefficient value interval cost prompt aspect level replies people kind date source note"
 # US dollars for a million prompt and completion tokens: an example, as in judges.md.
 PRICE = (0.15, 0.6)
 BUNDLE = Path(itables.__file__).parent / "html" / "dt_bundle.js"
@@ -49,10 +38,10 @@ def write(site):
     known = judges(PRICE).round(3)
     bounds = "[" + known["ci_low"].astype(str) + ", " + known["ci_high"].astype(str) + "]"
     known["interval"] = bounds.where(known["ci_low"].notna(), "")
-    # Averages first, and first those with an interval.
-    known["rest"] = (known["aspect"] != "AVG") + (known["interval"] == "")
-    known = known.sort_values(["rest", "benchmark", "value"], ascending=[True, True, False])
-    table = sortable(known[JUDGES], on_demand=["note"])
+    first = (known["aspect"] == "AVG") & known["coefficient"].isin(["spearman", "accuracy"])
+    known["first"] = first & (known["interval"] != "")
+    known = known.sort_values(["first", "benchmark", "value"], ascending=[False, True, False])
+    table = sortable(known[JUDGES.split()], on_demand=["note"])
     (site / "judges_table.html").write_text(table, encoding="utf-8")
     _home(site)
 
@@ -89,7 +78,7 @@ def _table_page(paper, artefact):
         _plain(verdict(table.cells)),
         f"Computed in [{finding.title}](../../notebooks/{about.notebook}.ipynb). "
         "A published value comes first, ours second ([what the words mean](../glossary.md)).",
-        finding.answer,
+        f"*{finding.question}* {finding.answer}" if finding.answer else "",
         f'```{{raw}} html\n<div class="nj-table">{table._repr_html_()}</div>\n```',
         "## Row by row",
     ]
@@ -126,8 +115,8 @@ def _home(site):
     page = site / "index.md"
     text = page.read_text(encoding="utf-8")
     headline = (
-        f"**{' and '.join(said)} reproduce; {wrong:,.0f} contradict their source.** The rest differ, rest on other "
-        "people's values, or could not be run, and say why.\n\n![Bars of the published cells of each paper, by "
+        f"**{' and '.join(said)} reproduce; {wrong:,.0f} contradict their source.** The rest differ or could not "
+        "be checked.\n\n![Bars of the published cells of each paper, by "
         "whether they reproduce, differ, or were not run](headline.png)"
     )
     text = text.replace("<!-- headline -->", headline)

@@ -8,7 +8,7 @@ mkdir -p build
 [ "$1" = units ] || nlgjudge data fetch --declared > build/declared.txt
 pytest="python -m pytest -q -n auto --dist loadfile"
 # The longest files first.
-$pytest --no-loadscope-reorder -p no:nbval --doctest-modules tests/test_workflow.py tests/test_cli_rerun.py tests src/nlgjudge
+$pytest --no-loadscope-reorder -p no:nbval --doctest-modules tests/test_workflow.py tests/test_cli_rerun.py tests/test_site.py tests src/nlgjudge
 [ "$1" != units ] || exit 0
 export NLGJUDGE_OFFLINE=1 NLGJUDGE_OUT="$PWD/build/results"
 comparable=$(python -m nlgjudge.workflow comparable)
