@@ -125,7 +125,7 @@ def test_the_site_has_the_ledger_as_a_searchable_table(site):
     assert "text-bison-001" in judges and "ITable" in judges
     misread = (site / "site" / "tables" / "llmbar_table8.html").read_text(encoding="utf-8")
     right = nj.Finding("llmbar_table2_table5_table6_table7_table8_table9_models").values["right"]
-    assert f"{right.value:.3f}" in misread.partition("Row by row")[0]
+    assert f"{right.value:.3f}" in misread.partition("<table")[0]
     asked = (site / "site" / "questions.html").read_text(encoding="utf-8")
     home = (site / "site" / "index.html").read_text(encoding="utf-8")
     for address in ADDRESSES:
