@@ -19,7 +19,7 @@ from nlgjudge.ledger.sentences import verdict
 from nlgjudge.ledger.verdicts import titled
 
 CELL = ["dataset", "level", "aspect", "coefficient"]
-JUDGES = "judge benchmark coefficient value interval cost prompt aspect level replies people kind date source note"
+JUDGES = "judge benchmark aspect level coefficient value interval cost prompt replies people kind date source note"
 # US dollars for a million prompt and completion tokens: an example, as in judges.md.
 PRICE = (0.15, 0.6)
 BUNDLE = Path(itables.__file__).parent / "html" / "dt_bundle.js"
@@ -40,8 +40,9 @@ def write(site):
     known["interval"] = bounds.where(known["ci_low"].notna(), "")
     first = (known["aspect"] == "AVG") & known["coefficient"].isin(["spearman", "accuracy"])
     known["first"] = first & (known["interval"] != "")
-    known = known.sort_values(["first", "benchmark", "value"], ascending=[False, True, False])
-    table = sortable(known[JUDGES.split()], on_demand=["note"])
+    known = known.sort_values(["first", "benchmark", "value"], ascending=False)
+    shown = known[JUDGES.split()].rename(columns={"cost": "cost ($)"}).astype(object).fillna("")
+    table = sortable(shown, on_demand=["note"])
     (site / "judges_table.html").write_text(table, encoding="utf-8")
     _home(site)
 
@@ -111,7 +112,7 @@ def _home(site):
         for paper, what in known.items()
     ]
     wrong = sum(values[f"{paper}, contradict"].value for paper in known)
-    questions = [f"- [{q}](questions.md#{name}) {a}" for name, q, a, _ in _questions()][:5]
+    questions = [f"- [{q}](questions.md#{name}) {a}" for name, q, a, *_ in _questions()][:5]
     page = site / "index.md"
     text = page.read_text(encoding="utf-8")
     headline = (
@@ -130,34 +131,37 @@ def _home(site):
     }
     bars = pd.DataFrame(groups).iloc[::-1]
     colours = [SOLID["reproduces"], SOLID["differs"], "#bbbbbb"]
-    axis = bars.plot.barh(stacked=True, figsize=(9, 1.35), color=colours, width=0.7)
+    axis = bars.plot.barh(stacked=True, figsize=(7.5, 1.35), color=colours, width=0.7)
     axis.set(xlabel="published cells", ylabel="")
-    axis.legend(frameon=False, fontsize="small")
+    axis.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
     axis.figure.savefig(site / "headline.png", dpi=110, bbox_inches="tight")
     plt.close(axis.figure)
 
 
 def _questions():
-    """Anchor, question, short answer and place in the index, by question."""
+    """Anchor, question, short answer, place in the index and whole answer there, by question."""
     index = json.loads((root() / "notebooks" / "00_index.ipynb").read_text(encoding="utf-8"))
-    printed = "".join(
-        text
-        for cell in index["cells"]
-        for output in cell.get("outputs", [])
-        for text in output.get("data", {}).get("text/markdown", [])
-    )
+    outputs = [
+        output.get("data", {}) for cell in index["cells"] for output in cell.get("outputs", [])
+    ]
+    printed = ["".join(output.get("text/markdown", [])) for output in outputs]
     anchors = pd.read_csv(root() / "site" / "questions.csv")["anchor"]
-    found = QUESTION.finditer(printed)
-    return [(name, *one.group("question", "answer", "place")) for name, one in zip(anchors, found)]
+    for name, found in zip(anchors, QUESTION.finditer("\n".join(printed))):
+        question, answer, place = found.group("question", "answer", "place")
+        (whole,) = [text for text in printed if f"### {question}\n" in text]
+        yield name, question, answer, place, whole.partition(f"### {question}\n")[2]
 
 
 def _questions_page():
-    """Readers' questions under addresses that stay, with the index's short answers."""
+    """Readers' questions under addresses that stay, with the index's answers."""
     parts = ["# Questions that readers bring"]
-    for name, question, answer, place in _questions():
-        more = f"[Read on](../notebooks/00_index.ipynb#{place})"
-        parts += [f"({name})=\n## {question}", f"{answer} {more}"]
-    return "\n\n".join(parts) + "\n"
+    for name, question, _, place, whole in _questions():
+        more = f"[Tables and code](../notebooks/00_index.ipynb#{place})"
+        parts += [f"({name})=\n## {question}", whole.strip(), more]
+    text = "\n\n".join(parts) + "\n"
+    for name, _, _, place, _ in _questions():
+        text = text.replace(f"](#{place})", f"](#{name})")
+    return re.sub(r"\]\((?=\w+\.ipynb)", "](../notebooks/", text)
 
 
 def _plain(text):
