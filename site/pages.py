@@ -115,10 +115,11 @@ def _home(site):
     questions = [f"- [{q}](questions.md#{name}) {a}" for name, q, a, *_ in _questions()][:5]
     page = site / "index.md"
     text = page.read_text(encoding="utf-8")
+    source = "[their source](../notebooks/01_papers.ipynb)"
+    picture = "Bars of the published cells of each paper, by whether they reproduce, differ, or were not run"
     headline = (
-        f"**{' and '.join(said)} reproduce; {wrong:,.0f} contradict their source.** The rest differ or could not "
-        "be checked.\n\n![Bars of the published cells of each paper, by "
-        "whether they reproduce, differ, or were not run](headline.png)"
+        f"**{' and '.join(said)} reproduce; {wrong:,.0f} contradict {source}.** The rest differ or could not be "
+        f"checked.\n\n![{picture}](headline.png)"
     )
     text = text.replace("<!-- headline -->", headline)
     page.write_text(text.replace("<!-- questions -->", "\n".join(questions)), encoding="utf-8")
@@ -156,7 +157,7 @@ def _questions_page():
     """Readers' questions under addresses that stay, with the index's answers."""
     parts = ["# Questions that readers bring"]
     for name, question, _, place, whole in _questions():
-        more = f"[Tables and code](../notebooks/00_index.ipynb#{place})"
+        more = f"[The tables that this answer names, and the code](../notebooks/00_index.ipynb#{place})"
         parts += [f"({name})=\n## {question}", whole.strip(), more]
     text = "\n\n".join(parts) + "\n"
     for name, _, _, place, _ in _questions():
