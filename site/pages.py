@@ -36,8 +36,7 @@ def write(site):
     (site / "tables" / "index.md").write_text(_list_of_tables(), encoding="utf-8")
     (site / "questions.md").write_text(_questions_page(), encoding="utf-8")
     known = judges(PRICE).round(3)
-    bounds = "[" + known["ci_low"].astype(str) + ", " + known["ci_high"].astype(str) + "]"
-    known["interval"] = bounds.where(known["ci_low"].notna(), "")
+    known["interval"] = nj.ledger.with_interval(known, "value", digits=3).str.partition(" ")[2]
     first = (known["aspect"] == "AVG") & known["coefficient"].isin(["spearman", "accuracy"])
     known["first"] = first & (known["interval"] != "")
     known = known.sort_values(["first", "benchmark", "value"], ascending=False)

@@ -19,10 +19,8 @@ from nlgjudge.data.paths import root
 MADE = {"questions.md", "tables/index.md"}  # when the site is built
 # Every address that was published once; `make refresh` adds new ones.
 ADDRESSES = (root() / "site" / "addresses.txt").read_text(encoding="utf-8").splitlines()
-WHOLE = (
-    "00_tour",
-    "geval_figure1_method",
-)  # notebooks of which more than the beginning is looked at
+# Notebooks of which more than the beginning is looked at.
+WHOLE = ("00_tour", "geval_figure1_method")
 NAMES = sorted(path.stem for path in (root() / "notebooks").glob("*.ipynb"))
 # Pixels above the first result, at most, by the width of the window.
 HIGHEST = {1300: 850, 390: 1200}

@@ -45,7 +45,7 @@ def judges(price: Sequence[float] = ()) -> pd.DataFrame:
         `aspect` (``AVG`` for a mean), `level`, `coefficient`, `replies` per item, `value` with its 95% interval
         (`ci_low, ci_high`; NaN without one), `people` (a single rater's agreement with the others, NaN if unknown),
         `cost` of asking this prompt for 1,000 ratings, both orders of a pair being two (an estimate, as of a rerun's
-        plan; NaN without `price` or where the prompt is not registered),
+        plan; NaN without `price` or for a prompt that no published row uses),
         `kind` (the paper's own judge, recorded by others, a kept rerun, computed by others, or published and not
         checked), `date` (the year), `source`, the ledger's `note`, and the `address` of the
         published row on the site.
