@@ -7,20 +7,18 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
 from nlgjudge.data.checks import check_known
 from nlgjudge.data.paths import out
-from nlgjudge.ledger import figures, sentences
+from nlgjudge.ledger import sentences
 from nlgjudge.ledger.average_audit import printed_averages
 from nlgjudge.ledger.citations import corrections
 from nlgjudge.ledger.comparison import averages, compare, with_interval
 from nlgjudge.ledger.ledger import CELL, committed, save, write
 from nlgjudge.ledger.printed import KEY, published, settings, third_party
 from nlgjudge.ledger.prose_claims import claims
-from nlgjudge.ledger.reruns import Rerun, rerun
 from nlgjudge.ledger.variants import Search, search, summary
 from nlgjudge.ledger.verdicts import EVIDENCE, titled
 from nlgjudge.ledger.whole_table import PaperTable, paper_table
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from nlgjudge.data.schema import Benchmark
+    from nlgjudge.ledger.reruns import Rerun
 
 
 class Fill(NamedTuple):
@@ -408,6 +407,8 @@ class Table:
         Table or pandas.DataFrame
             Itself, so that a notebook shows the judge's rows; without a judge, the plan by row.
         """
+        from nlgjudge.ledger.reruns import rerun  # a committed table needs nothing that asks judges
+
         artefacts = artefacts or self.artefacts
         self.reran = rerun(self._package, artefacts, judge, notebook=self.notebook, **how)
         self._forget()
@@ -526,6 +527,8 @@ class Table:
 
         By default it shows the first table, with paper and table as `title`.
         """
+        from nlgjudge.ledger import figures  # a table without a figure draws nothing
+
         names = artefacts or self.artefacts[:1]
         title = title or f"{titles()[self.paper]}, {', '.join(map(titled, names))}"
         self._drawn = title, names
@@ -562,9 +565,11 @@ class Table:
             save(cells, out() / "reruns" / f"{judge}.csv")
             return self.check
         if hasattr(self, "_drawn"):
+            from nlgjudge.ledger import figures
+
             drawn = self.figure(*self._drawn)
             figures.save(drawn, self.notebook, sample=self._sample)
-            plt.close(drawn)
+            figures.plt.close(drawn)
         parts = [table.rows for table in (self, *others) if table._has_own]
         if parts:
             rows = pd.concat(parts, ignore_index=True)
