@@ -250,7 +250,7 @@ def _row_correlations(x, y, coefficient, kendall="b"):
         return _kendall(x, y, kendall)
     if coefficient == "spearman":
         x, y = (scipy.stats.rankdata(scores, axis=-1, nan_policy="omit") for scores in (x, y))
-    (x, constant_x), (y, constant_y) = _unit(x), _unit(y)
+    (x, constant_x), (y, constant_y) = unit(x), unit(y)
     value = np.clip((x * y).sum(axis=-1), -1, 1)
     return np.where(constant_x | constant_y, np.nan, value)
 
@@ -261,7 +261,7 @@ def scaled(scores, axis=None):
     return np.ldexp(scores, -exponents)
 
 
-def _unit(scores):
+def unit(scores):
     """Each row centred and of length 1, 0 where a score is missing; and whether a row is constant."""
     there = ~np.isnan(scores)
     scores = scaled(np.where(there, scores, 0), axis=-1)

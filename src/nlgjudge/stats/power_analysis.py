@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 import scipy
+from scipy.stats import rankdata
 
 from nlgjudge.data.checks import check_whole
 from nlgjudge.stats.correlations import (
@@ -25,13 +26,13 @@ from nlgjudge.stats.correlations import (
     matrices,
     mean_of_groups,
     rounded,
+    unit,
 )
 
 ALPHA = 0.05  # two-sided
 POWER = 0.8
 SIMULATIONS = 200
 _LARGEST = 30.0  # spread of b's own noise, the scores' deviation being 1
-_STEPS = 30  # of a bisection
 
 
 class Detectable(NamedTuple):
@@ -104,13 +105,22 @@ def smallest_detectable(
     rng = np.random.default_rng([seed, documents, systems, 1])
     differences = _simulated(parts, _shared(residuals), documents, systems, level, coefficient, rng)
 
-    def detects(spread):
-        drop = np.nanmean(differences(spread))
-        return drop >= 0 and _share_found(differences(spread), documents) >= POWER
+    def excess(place):
+        """Power above the wanted one; the lowest where b is not behind."""
+        found = differences(_spread(place))
+        # Half a study more, so that no share is 0 here and the search goes on to the smallest spread.
+        power = _share_found(found, documents) + 0.5 / SIMULATIONS
+        return power - POWER if np.nanmean(found) >= 0 else -POWER
 
-    if not detects(_LARGEST):
+    if excess(1) < 0:
         return Detectable(np.nan, f"no effect reaches a power of {POWER:g}")
-    return Detectable(float(np.nanmean(differences(_bisected(detects)))))
+    place = scipy.optimize.brentq(excess, 0, 1, xtol=1e-4) if excess(0) < 0 else 0
+    return Detectable(float(np.nanmean(differences(_spread(place)))))
+
+
+def _spread(place):
+    """Spread of b's own noise at a place of the search, in [0, 1]; most of it is near the small ones."""
+    return _LARGEST * place**5
 
 
 def _check_design(ratings, documents, systems, level):
@@ -164,26 +174,32 @@ def _simulated(parts, shared, documents, systems, level, coefficient, rng):
     numbers = np.tile(np.arange(parts[0].shape[1]), (SIMULATIONS, 1))
     columns = rng.permuted(numbers, axis=1)[:, :systems]
     base, residual, ratings = (part[rows[:, :, None], columns[:, None, :]] for part in parts)
-    noise = rng.standard_normal(base.shape)
-    deviation = np.nanstd(parts[0] + parts[1])
+    noise = np.nanstd(parts[0] + parts[1]) * rng.standard_normal(base.shape)
     of_a = _correlation(base + residual, ratings, level, coefficient)
+    of_b = base + shared * residual
+    correlations = _without_ties(ratings, level) if coefficient == "spearman" else _correlation
 
     def differences(spread):
-        noisy = base + shared * residual + spread * deviation * noise
-        return of_a - _correlation(noisy, ratings, level, coefficient)
+        return of_a - correlations(of_b + spread * noise, ratings, level, coefficient)
 
     return differences
 
 
-def _bisected(reached):
-    """The smallest spread that reaches what is wanted."""
-    low, high = 0.0, _LARGEST
-    if reached(low):
-        return low
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return high
+def _without_ties(ratings, level):
+    """`_correlation` for scores that noise leaves without ties: then their order gives Spearman's coefficient."""
+    groups = (len(ratings), 1, -1) if level == "dataset" else ratings.shape
+    ratings = ratings.reshape(groups)
+    people, constant = unit(rankdata(ratings, axis=-1, nan_policy="omit"))
+    n = (~np.isnan(ratings)).sum(axis=-1)
+    length = np.sqrt(np.where(constant, np.nan, (n**3 - n) / 12))
+    places = np.arange(people.shape[-1])
+
+    def correlation(scores, *_):
+        order = scores.reshape(groups).argsort(axis=-1)  # what is missing comes last
+        found = np.take_along_axis(people, order, axis=-1) @ places / length
+        return mean_of_groups(found, ratings, "dataset", "skip")
+
+    return correlation
 
 
 def _share_found(differences, documents):
