@@ -1,5 +1,7 @@
 """Intervals against plain loops over scipy's coefficients, and by hand."""
 
+from hashlib import blake2b
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -87,8 +89,11 @@ def test_these_systems_equal_a_loop(level, coefficient, systems):
 
 
 def without_groups(frame, groups, metric, coefficient):
-    """The correlation at dataset level without each group of consecutive documents."""
-    documents = np.array_split(sorted(frame["doc_id"].unique()), groups)
+    """The correlation at dataset level without each group of documents, in the order of the digest of their ids."""
+    documents = sorted(
+        frame["doc_id"].unique(), key=lambda one: blake2b(str(one).encode(), digest_size=8).digest()
+    )
+    documents = np.array_split(documents, groups)
     return pd.Series(
         plain(frame[~frame["doc_id"].isin(group)], metric, "dataset", coefficient)
         for group in documents
@@ -113,6 +118,22 @@ def test_many_documents_are_left_out_in_groups(coefficient, systems, monkeypatch
     half = stats.t.ppf(0.975, 11) * variance(of_a - of_b) ** 0.5
     found = difference(frame, "a", "b", "human", **how)
     assert found.high - found.value == pytest.approx(half, abs=1e-12)
+
+
+def test_groups_depend_on_the_ids_of_documents_alone(monkeypatch):
+    """Neither on the order of the frame, nor on whether ids are numbers or texts, which sort otherwise."""
+    monkeypatch.setattr(intervals, "GROUPS", 12)
+    frame = study(1, documents=33, systems=3)
+    frame["doc_id"] = frame["doc_id"].str[1:].astype(int)
+    found = nj.interval(frame, "a", "human", level="dataset")
+    as_text = frame.assign(doc_id=frame["doc_id"].astype(str)).sample(frac=1, random_state=2)
+    np.testing.assert_allclose(
+        nj.interval(as_text, "a", "human", level="dataset")[:3], found[:3], rtol=1e-12
+    )
+    others = frame.assign(doc_id=frame["doc_id"] + 100)
+    assert nj.interval(others, "a", "human", level="dataset").low != pytest.approx(
+        found.low, rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("level", exact.LEVELS)

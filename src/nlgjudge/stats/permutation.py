@@ -12,6 +12,8 @@ from zlib import crc32
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array, vstack
+from scipy.stats import rankdata
 
 from nlgjudge.data.checks import check_whole
 from nlgjudge.stats.correlations import (
@@ -36,8 +38,7 @@ ALTERNATIVES = ("two-sided", "greater", "less")
 ENUMERATED = 1 << 14  # so many different swaps are all counted: those of 15 documents or systems
 _ROUNDING = 1e-10  # differences closer than this are ties
 _CELLS = 1 << 16  # numbers held at once
-# Larger groups are ranked one swap at a time instead of by pairs.
-_PAIRS = {"spearman": 400, "kendall": 2_000}
+_PAIRS = 2_000  # Kendall's coefficient of larger groups is computed one swap at a time instead of from all pairs
 _DECIMALS = 6  # scores that differ by less have the same seed, whatever machine computed them
 
 
@@ -98,49 +99,51 @@ def permutation_test(
 ) -> PermutationTest:
     """Test the difference between two metrics' correlations with human ratings.
 
-    Only items with all three scores count. Each metric is standardised over them, since swapped
-    scores have to be on one scale. Each resample then swaps the two metrics' scores, each with
-    probability one half. Where there are at most 16,384 different swaps, each of them is taken once
-    instead: k units have 2^(k - 1), each with a mirror that turns the difference's sign, which a
-    one-sided test counts too.
+        Only items with all three scores count. Each metric is standardised over them, since swapped
+        scores have to be on one scale. Each resample then swaps the two metrics' scores, each with
+        probability one half. Where there are at most 16,384 different swaps, each of them is taken once
+        instead: k units have 2^(k - 1), each with a mirror that turns the difference's sign, which a
+        one-sided test counts too.
 
-    Parameters
-    ----------
-    frame, level, coefficient, constant, kendall
-        As for `nlgjudge.correlation`.
-    a, b, human
-        Three different numeric columns, named as for `nlgjudge.correlation`; NaN marks a missing score.
-    seed
-        At least 0. With the scores, it seeds the generator: the same scores give the same p under
-        whatever names, and `a` against `b` gives that of `b` against `a`.
-    units
-        What is swapped as a whole: all scores of a document (the claim is about other documents),
-        all scores of a system (about other systems), or each item on its own (about both, if items
-        are independent). Where a judge's errors stick to systems, the first and the last hold for
-        these systems only, and reject a true null several times too often beyond them.
-    resamples
-        Swaps that are drawn, at least 1; p cannot fall below 1 / (resamples + 1).
-    alternative
-        Resamples as extreme as the observed difference count as more extreme; "greater": `a`
-        correlates better.
+        Parameters
+        ----------
+        frame, level, coefficient, constant, kendall
+            As for `nlgjudge.correlation`.
+        a, b, human
+            Three different numeric columns, named as for `nlgjudge.correlation`; NaN marks a missing score.
+        seed
+            At least 0. With the scores, it seeds the generator: the same scores give the same p under
+            whatever names, and `a` against `b` gives that of `b` against `a`.
+        units
+            What is swapped as a whole: all scores of a document (the claim is about other documents),
+            all scores of a system (about other systems), or each item on its own (about both, if items
+            are independent). Where a judge's errors stick to systems, the first and the last hold for
+            these systems only, and reject a true null several times too often beyond them.
+        resamples
+            Swaps that are drawn, at least 1; p cannot fall below 1 / (resamples + 1).
+        alternative
+            Resamples as extreme as the observed difference count as more extreme; "greater": `a`
+            correlates better.
 
-    Raises
-    ------
-    ValueError
-        For unknown options, fewer than one resample, columns that are not three, and as
-        `nlgjudge.correlation` does.
+        Raises
+        ------
+        ValueError
+            For unknown options, fewer than one resample, columns that are not three, and as
+            `nlgjudge.correlation` does.
 
-    Examples
-    --------
-    `a` ranks four systems as people do and `b` gets two pairs of them wrong. Of the eight different
-    swaps only the one that swaps nothing gives as large a difference.
+        Examples
+        --------
+        `a` ranks four systems as people do and `b` gets two pairs of them wrong. Of the eight different
+        swaps only the one that swaps nothing gives as large a difference.
 
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"doc_id": "d", "system_id": list("wxyz"), "human": [1, 2, 3, 4],
-    ...                       "a": [1, 2, 3, 4], "b": [2, 1, 4, 3]})
-    >>> found = permutation_test(frame, "a", "b", "human", units="systems")
-    >>> round(found.difference, 6), found.p, found.resamples, found.exact
-    (0.4, 0.125, 8, True)
+        >>> import pandas as pd
+    from scipy.sparse import csr_array, vstack
+    from scipy.stats import rankdata
+        >>> frame = pd.DataFrame({"doc_id": "d", "system_id": list("wxyz"), "human": [1, 2, 3, 4],
+        ...                       "a": [1, 2, 3, 4], "b": [2, 1, 4, 3]})
+        >>> found = permutation_test(frame, "a", "b", "human", units="systems")
+        >>> round(found.difference, 6), found.p, found.resamples, found.exact
+        (0.4, 0.125, 8, True)
     """
     check_correlation(level, coefficient, constant, kendall)
     check_options(units=(units, UNITS), alternative=(alternative, ALTERNATIVES))
@@ -237,19 +240,14 @@ def _every_swap(swappable):
 def _differences(x, y, ratings, swaps, how):
     """Correlation of A minus that of B, where A has `y` in the place of `x` for what is swapped; shape (n_swaps,)."""
     level, coefficient, constant, kendall = how
-    size = x.size if level == "dataset" else x.shape[1]
-    by_pairs = level != "system" and size <= _PAIRS.get(coefficient, 0) and kendall == "b"
-    if by_pairs:
-        # Ten decimals tie what is equal up to rounding.
-        x, y = x.round(10), y.round(10)
-        sums = _of_pairs(x, y, ratings, level, coefficient)
+    coefficients = _coefficients(x, y, ratings, how)
     step = max(1, _CELLS // x.size)
     differences = []
     for start in range(0, len(swaps), step):
         some = swaps[start : start + step]
         swap = np.broadcast_to(some, (len(some), *x.shape))
-        if by_pairs:
-            groups = sums(swap)
+        if coefficients:
+            groups = coefficients(swap)
         else:
             mixed = np.where(swap, y, x), np.where(swap, x, y)
             groups = [
@@ -260,34 +258,77 @@ def _differences(x, y, ratings, swaps, how):
     return np.concatenate(differences)
 
 
-def _of_pairs(x, y, ratings, level, coefficient):
-    """A function of swaps that gives A's and B's coefficient in each group, from the signs of all pairs.
-
-    A rank, doubled and centred, is the sum over j of sign(a_i - a_j); Kendall's numerator is the sum
-    over i and j of sign(h_i - h_j) sign(a_i - a_j). Which of four sign tables (x or y against x or
-    y) a pair takes depends on its two swaps, and ties come out as whole numbers.
-    """
+def _coefficients(x, y, ratings, how):
+    """A function of swaps that gives A's and B's coefficient in each group from whole numbers, or None."""
+    level, coefficient, _, kendall = how
+    if level == "system":
+        return None
     if level == "dataset":
         x, y, ratings = (scores.reshape(1, -1) for scores in (x, y, ratings))
+    x, y = x.round(10), y.round(10)  # what is equal up to rounding ties
+    if coefficient == "spearman":
+        return _of_values(x, y, ratings)
+    if coefficient == "kendall" and kendall == "b" and x.shape[1] <= _PAIRS:
+        return _of_pairs(x, y, ratings)
+    return None
+
+
+def _of_values(x, y, ratings):
+    """Spearman's, from the number of A's items at each value of a group and the sum of their ratings' ranks.
+
+    A rank, doubled and centred, is the number of lower scores less that of higher ones. A swap moves an item
+    from its value in `x` to that in `y`, and B has at each value what A has not.
+    """
+    there = ~np.isnan(ratings)
+    n = there.sum(axis=1)
+    rank = (2 * rankdata(ratings, axis=1, nan_policy="omit") - n[:, None] - 1)[there]
+    group = np.repeat(np.arange(len(n)), n)
+    scores = np.stack([np.tile(group, 2), np.concatenate([x[there], y[there]])])
+    values, place = np.unique(scores, axis=1, return_inverse=True)
+    group_of_value = values[0].astype(int)
+    groups, starts = np.unique(group_of_value, return_index=True)
+    below = (2 * np.cumsum(n) - n)[group_of_value, None]
+    variation = np.bincount(group, rank**2)[groups]
+    in_x, in_y = place.reshape(2, -1)
+    signs = np.repeat([-1.0, 1.0], len(rank))
+    moves = csr_array((signs, (place.ravel(), np.tile(np.arange(len(rank)), 2))))
+    moves = vstack([moves, moves.multiply(rank)], format="csr")
+    of_x, of_y = (
+        np.concatenate([np.bincount(some, weights, len(below)) for weights in (None, rank)])
+        for some in (in_x, in_y)
+    )
+
+    def coefficients(swap):
+        of_a = of_x[:, None] + moves @ swap[:, *np.nonzero(there)].T.astype(float)
+        for counts_and_ranks in (of_a, (of_x + of_y)[:, None] - of_a):
+            counts, ranks = np.split(counts_and_ranks, 2)
+            own = 2 * np.cumsum(counts, axis=0) - counts - below
+            product = np.add.reduceat(ranks * own, starts).T
+            spread = np.add.reduceat(counts * own**2, starts).T
+            found = np.full((len(swap), len(n)), np.nan)
+            with np.errstate(invalid="ignore"):
+                found[:, groups] = product / np.sqrt(spread * variation)
+            yield found
+
+    return lambda swap: coefficients(swap.reshape(len(swap), *there.shape))
+
+
+def _of_pairs(x, y, ratings):
+    """Kendall's, from the signs of all pairs.
+
+    Its numerator is the sum over i and j of sign(h_i - h_j) sign(a_i - a_j). Which of four sign tables (x or y
+    against x or y) a pair takes depends on its two swaps, and ties come out as whole numbers.
+    """
     tables = [_signs(first, second) for first in (x, y) for second in (x, y)]
     of_ratings = _signs(ratings, ratings)
-    if coefficient == "kendall":
-        agreement = [of_ratings * table for table in tables]
-        untied = [np.abs(table) for table in tables]
-        variation = np.abs(of_ratings).sum(axis=(1, 2))
-    else:
-        rank = of_ratings.sum(axis=2)
-        variation = (rank**2).sum(axis=1)
+    agreement = [of_ratings * table for table in tables]
+    untied = [np.abs(table) for table in tables]
+    variation = np.abs(of_ratings).sum(axis=(1, 2))
 
     def coefficients(swap):
         swap = swap.reshape(len(swap), *x.shape).transpose(1, 2, 0).astype(float)
-        if coefficient == "kendall":
-            products = [sums.sum(axis=1) for sums in _mixed(agreement, swap)]
-            spreads = [sums.sum(axis=1) for sums in _mixed(untied, swap)]
-        else:
-            ranks = _mixed(tables, swap)
-            products = [np.einsum("gi,gir->gr", rank, swapped) for swapped in ranks]
-            spreads = [np.einsum("gir,gir->gr", swapped, swapped) for swapped in ranks]
+        products = [sums.sum(axis=1) for sums in _mixed(agreement, swap)]
+        spreads = [sums.sum(axis=1) for sums in _mixed(untied, swap)]
         with np.errstate(invalid="ignore", divide="ignore"):
             for product, spread in zip(products, spreads):
                 both = spread * variation[:, None]
