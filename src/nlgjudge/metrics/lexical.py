@@ -8,6 +8,7 @@ which, so the parts are separate.
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
+from importlib.util import module_from_spec
 from itertools import product
 from types import SimpleNamespace
 from typing import Literal
@@ -251,8 +252,46 @@ def _score(pairs, stemmer, kind):
 def scorer(names: list[str], tokenize: Callable) -> Callable:
     """Return rouge-score's function of a reference and a hypothesis; each text is tokenized once."""
     tokenizer = SimpleNamespace(tokenize=cache(tokenize))
-    rouge_scorer = optional("rouge_score.rouge_scorer", "metrics")
-    return rouge_scorer.RougeScorer(names, tokenizer=tokenizer).score
+    return _rouge_scorer().RougeScorer(names, tokenizer=tokenizer).score
+
+
+@cache
+def _rouge_scorer():
+    """A copy of rouge-score's module with another table of common subsequences; other callers have the original."""
+    spec = optional("rouge_score.rouge_scorer", "metrics").__spec__
+    copied = module_from_spec(spec)
+    spec.loader.exec_module(copied)
+    copied._lcs_table = _lcs_table
+    return copied
+
+
+class _Row:
+    """Lengths of the longest common subsequences of a text's first tokens and those of another one.
+
+    `still` has a bit for each token of the other text at which the length does not grow.
+    """
+
+    def __init__(self, still, width):
+        self.still = still
+        self.width = width
+
+    def __getitem__(self, end):
+        end = end if end >= 0 else self.width
+        return end - (self.still & (1 << end) - 1).bit_count()
+
+
+def _lcs_table(reference, hypothesis):
+    """Rows as rouge-score's table has them, a row in a few operations on integers (Hyyrö 2004)."""
+    places = {}
+    for place, token in enumerate(hypothesis):
+        places[token] = places.get(token, 0) | 1 << place
+    every = (1 << len(hypothesis)) - 1
+    rows = [_Row(every, len(hypothesis))]
+    for token in reference:
+        still = rows[-1].still
+        match = still & places.get(token, 0)
+        rows.append(_Row((still + match | still - match) & every, len(hypothesis)))
+    return rows
 
 
 def stemmed(stem: Callable | None) -> Callable:
