@@ -27,6 +27,30 @@ ssl.create_default_context = functools.lru_cache(ssl.create_default_context)
 
 KEY = "sk-loopback-9f2c71d40b"
 REPOSITORY = Path(__file__).resolve().parents[1]
+MIRROR = REPOSITORY.parent / "shared" / "data" / "github"
+# As the session starts: tests change these variables.
+DATA_EXPECTED = MIRROR.is_dir() and bool(paths.mirror() or os.environ.get("NLGJUDGE_UPSTREAM"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Where the mirror is, a test that skips for missing data fails, unless the mirror lacks them."""
+    report = yield
+    if report.skipped and DATA_EXPECTED:
+        reason = str(report.longrepr[2])
+        if "needs the mirror" in reason and not any(name in reason for name in not_mirrored()):
+            report.outcome = "failed"
+            report.longrepr = (
+                f"{item.nodeid}: expected the data of {MIRROR}, and it skipped: {reason}"
+            )
+    return report
+
+
+@functools.cache
+def not_mirrored():
+    """Registered files that the mirror lacks, as errors name them, and data that nobody can download."""
+    lacking = [entry for entry in registry.entries() if not (MIRROR / entry.location).is_file()]
+    return ["cannot be downloaded freely", *(f"{one.path} of {one.repository}" for one in lacking)]
 
 
 @pytest.fixture(scope="session")

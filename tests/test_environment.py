@@ -91,3 +91,14 @@ def test_a_python_that_is_too_old_is_refused(checkout, tmp_path):
     assert done.returncode == 2
     assert "Python 3.11 or newer with venv is needed" in done.stderr
     assert "make PYTHON=" in done.stderr
+
+
+def test_a_test_that_lacks_data_fails_where_the_mirror_is(commands, tmp_path):
+    """Its data are in the mirror, so that they were lost on the way; offline and without a cache."""
+    if not (root().parent / "shared" / "data" / "github").is_dir():
+        pytest.skip("needs the mirror")
+    test = "tests/metrics/test_lexical.py::test_openmevas_released_rouge_is_rouge_of_sets"
+    code = f"import pytest; pytest.main(['-q', '-p', 'no:cacheprovider', {str(root() / test)!r}])"
+    lost = {"NLGJUDGE_MIRROR": "", "NLGJUDGE_OFFLINE": "1", "NLGJUDGE_CACHE": str(tmp_path)}
+    said = commands.run("-c", code, **lost, NLGJUDGE_UPSTREAM="http://127.0.0.1:9").stdout
+    assert "1 failed" in said and "expected the data of" in said

@@ -89,7 +89,7 @@ def test_scores_that_you_have_need_no_model(run, tmp_path):
 )
 def test_files_of_other_people(run, name, message):
     if not (CASES / name).is_file():
-        pytest.skip("needs the shared files")
+        pytest.skip("needs the mirror and the files beside it")
     try:
         said = run(file=str(CASES / name), permutations=99)[1]
     except ValueError as refused:

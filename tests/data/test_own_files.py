@@ -95,7 +95,7 @@ def case():
     def path(name):
         shared = root().parent / "shared" / "cases" / "data" / name
         if not shared.is_file():
-            pytest.skip("needs the shared files")
+            pytest.skip("needs the mirror and the files beside it")
         return shared
 
     return path

@@ -19,7 +19,7 @@ def test_a_papers_row_asked_of_a_server_of_its_replies_is_the_row_of_the_recordi
 ):
     """`nj.rerun` with A Closer Look's own protocol: its prompt in parts, twenty samples, Pearson and Kendall."""
     if not nj.data.available(RECORDING):
-        pytest.skip(f"{RECORDING} is not here")
+        pytest.skip(f"needs the mirror: {RECORDING}")
     chats = nj.load("topical_chat")
     row = nj.paper("closer_look").rows["auto CoT, score only"]
     items = chats.items[chats.items["doc_id"].isin(chats.items["doc_id"].unique()[:5])]

@@ -23,7 +23,7 @@ def scratch(tmp_path, monkeypatch):
 def real(name):
     benchmark = load(name)
     if benchmark.is_sample:
-        pytest.skip(f"the data of {name} are not here")
+        pytest.skip(f"needs the mirror: {name}")
     return benchmark
 
 
@@ -61,6 +61,19 @@ def test_a_table_answers_before_anything_is_computed():
         table.rows[CELL + ["ours"]].query("paper == 'geval'").reset_index(drop=True),
         committed("table3")[CELL + ["ours"]].reset_index(drop=True),
     )
+
+
+ASKING = ("nlgjudge.judging", "nlgjudge.ledger.reruns", "openai", "httpx", "requests", "sqlite3")
+DRAWING = ("matplotlib", "nlgjudge.ledger.figures", "scipy.stats")
+
+
+def test_a_committed_table_imports_nothing_that_asks_or_draws(commands):
+    code = (
+        "import sys, nlgjudge as nj; nj.Table('geval', 'table1')._repr_html_(); print(*sys.modules)"
+    )
+    loaded = commands.run("-c", code).stdout.split()
+    assert "nlgjudge.ledger.table" in loaded
+    assert not [name for name in loaded if name.startswith(ASKING + DRAWING)]
 
 
 @pytest.mark.parametrize("paper, artefact", tables())

@@ -18,10 +18,10 @@ SCRIPT = POLICIES["meta_eval_summeval.py"]
 @pytest.fixture(scope="module")
 def chats():
     if not available(*RECORDED.values()):
-        pytest.skip("needs the replies of A Closer Look on Topical-Chat: the mirror or a network")
+        pytest.skip("needs the mirror or a network: the replies of A Closer Look on Topical-Chat")
     loaded = nj.load("topical_chat")
     if loaded.is_sample:
-        pytest.skip("needs Topical-Chat: the mirror or a network")
+        pytest.skip("needs the mirror or a network: Topical-Chat")
     return loaded
 
 

@@ -53,7 +53,7 @@ def sample():
 )
 def test_printed_rows_follow_from_the_released_verdicts(row, table, policy, real):
     if not available(f"llmbar/{row}"):
-        pytest.skip("needs LLMBar's released replies: the mirror")
+        pytest.skip("needs the mirror: LLMBar's released replies")
     printed = nj.Table("llmbar", table)
     replies = nj.judging.responses(f"llmbar/{row}", policy=policy)
     scores = nj.item_scores({row: replies})

@@ -25,7 +25,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 import scipy
-from scipy.stats import rankdata
 
 from nlgjudge.stats.correlations import (
     PAIR,
@@ -344,7 +343,7 @@ def _ranks_without_each(x, y, axis, places):
     """
     there = ~np.isnan(y)
     place = np.nonzero(there)[axis]
-    ranks = [2 * rankdata(scores[there]) - there.sum() - 1 for scores in (x, y)]
+    ranks = [2 * scipy.stats.rankdata(scores[there]) - there.sum() - 1 for scores in (x, y)]
     numbers = [np.unique(rank, return_inverse=True)[1] for rank in ranks]
     for one in places:
         kept = place != one
