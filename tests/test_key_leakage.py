@@ -1,12 +1,16 @@
 """The key is in no file and in no output, whatever the server says and however it spells the key."""
 
 import json
+import subprocess
+import tempfile
+import traceback
 from urllib.parse import quote
 
 import pytest
 
 from batch_api import Api
 from loopback import Loopback, completion, error
+from nlgjudge.cli import main
 
 KEY = "sk-leak/7Qx81+mZpR4=do'not'show"
 PART = 12
@@ -123,7 +127,26 @@ def files(folder):
     return {path: path.read_bytes().decode("latin-1") for path in paths}
 
 
-def test_the_key_is_in_no_file_and_no_output(server, commands, house, tmp_path, monkeypatch):
+@pytest.fixture
+def run(tmp_path, monkeypatch, capfd):
+    """Run the command, which writes as in a process of its own."""
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+
+    def command(*arguments, **environment):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        capfd.readouterr()
+        try:
+            status = main(arguments)
+        except Exception:
+            status = traceback.print_exc()
+        return subprocess.CompletedProcess(arguments, status, *capfd.readouterr())
+
+    return command
+
+
+def test_the_key_is_in_no_file_and_no_output(server, commands, run, house, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     here = environment(server, tmp_path)
     root = {"NLGJUDGE_ROOT": str(house)}
@@ -142,17 +165,17 @@ def test_the_key_is_in_no_file_and_no_output(server, commands, house, tmp_path, 
         "geval/dialogue/naturalness",
     ]
     rate += ["--source", "sample", "--limit", "1", "-o", "replies.csv"]
-    said["judge"] = commands.run(*rate, **here, **root)
+    said["judge"] = run(*rate, **here, **root)
     odd = {"break": f"{KEY}\n{KEY}", "accent": f"{KEY}é", "blanks": f"\n {KEY} \r\n"}
     for name, key in odd.items():
         own = ["--store", f"{name}.sqlite"]
-        said[name] = commands.run(*rate, *own, **environment(server, tmp_path, key), **root)
+        said[name] = run(*rate, *own, **environment(server, tmp_path, key), **root)
     moved = here | {"OPENAI_BASE_URL": server.url.replace("/v1", "/moved"), "OPENAI_API_KEY": KEY}
-    said["moved"] = commands.run(*rate, "--store", "moved.sqlite", **moved, **root)
+    said["moved"] = run(*rate, "--store", "moved.sqlite", **moved, **root)
     rerun = ["rerun", "geval/table2", "--judge", "openai:m", "--limit", "2", "--source", "sample"]
-    said["rerun"] = commands.run(*rerun, **here, **root)
+    said["rerun"] = run(*rerun, **here, **root)
     for command in ("--help", "judge", "rerun"):
-        said[f"help {command}"] = commands.run(*{command: None, "--help": None}, **here)
+        said[f"help {command}"] = run(*{command: None, "--help": None}, **here)
     for name, done in said.items():
         assert leaks(done.stdout + done.stderr) == [], name
     assert {path: found for path, text in files(tmp_path).items() if (found := leaks(text))} == {}

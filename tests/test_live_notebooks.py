@@ -20,6 +20,8 @@ MODEL = "wrong-headed"
 JUDGE = f"openai:{MODEL}"
 QUICK = {"permutations": 99}
 DISCERNMENT = "dhp_discernment"
+# Simulated judges and the bootstrap are not about the judge that is asked.
+FEW = {"simulations": 10, "resamples": 10}
 
 
 def constant(text):
@@ -130,7 +132,7 @@ def test_discernment_of_wrong_headed_judges(answers, ask):
         DISCERNMENT,
         *answers,
         limit=4,
-        resamples=10,
+        **FEW,
         judge=judges if len(judges) > 1 else judges[0],
     )
     models = [json.loads(body)["model"] for body in requests]
@@ -147,8 +149,8 @@ def test_several_judges_share_a_run(ask):
         original_is_worse,
         judge=[JUDGE, "surface"],
         limit=2,
-        resamples=10,
         form="as_printed",
+        **FEW,
     )
     assert {json.loads(body)["n"] for body in requests} == {5}
     text = "\n".join(said(notebook))
@@ -170,9 +172,7 @@ def test_votes_of_one_task_weigh_that_task_alone(ask, tmp_path):
     names = sorted({kind["name"] for kind in kinds if "summeval" in kind["datasets"]})
     lines = [f"summarization,{name},fluency" for name in names]
     votes.write_text("\n".join(["task,perturbation,metric", *lines]) + "\n", encoding="utf-8")
-    notebook, _ = ask(
-        DISCERNMENT, constant, judge="surface", limit=2, resamples=10, votes=str(votes)
-    )
+    notebook, _ = ask(DISCERNMENT, constant, judge="surface", limit=2, votes=str(votes), **FEW)
     weighed = re.findall(r"<th>D_avg_EW</th>(.*?)</tr>", scores_of(notebook)["text/html"], re.S)
     values = [re.findall(r"<td>(.*?)</td>", line) for line in weighed]
     assert len(values) == 1 + 3  # the rule and the simulated judges

@@ -150,7 +150,7 @@ def test_a_wheel_alone_loads_asks_a_judge_and_correlates(tmp_path):
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     build = [*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path, root()]
     subprocess.run(build, check=True, capture_output=True)
-    install = [*pip, "install", "--no-deps", "--no-index", "--target", site]
+    install = [*pip, "install", "--no-deps", "--no-index", "--no-compile", "--target", site]
     subprocess.run([*install, *tmp_path.glob("*.whl")], check=True, capture_output=True)
     (tmp_path / "elsewhere").mkdir()
     extras = {name for lines in EXTRAS.values() for name in specifiers(lines)}

@@ -2,14 +2,14 @@
 
 import json
 import re
-import subprocess
-import sys
 from html import unescape
 
 import nltk
 import numpy as np
 import pandas as pd
 import pytest
+from nbconvert.nbconvertapp import NbConvertApp
+from papermill.cli import papermill
 
 import nlgjudge as nj
 from loopback import Loopback, completion, error
@@ -197,11 +197,9 @@ def test_the_page(articles, tmp_path):
     """Papermill in the user's folder, then nbconvert without code."""
     table = pd.read_json("mine.jsonl", lines=True).assign(**{"judge:gpt": range(28)})
     table.to_csv("mine.csv", index=False)
-    call = ["papermill", NOTEBOOK, "mine.ipynb", "-p", "file", "mine.csv"]
-    call += ["-p", "columns", articles["columns"]]
-    subprocess.run([sys.executable, "-m", *map(str, call)], check=True, capture_output=True)
-    call = ["jupyter", "nbconvert", "--to", "html", "--no-input", "mine.ipynb"]
-    subprocess.run([sys.executable, "-m", *call], check=True, capture_output=True)
+    call = [str(NOTEBOOK), "mine.ipynb", "-p", "file", "mine.csv"]
+    papermill([*call, "-p", "columns", articles["columns"]], standalone_mode=False)
+    NbConvertApp.launch_instance(["--to", "html", "--no-input", "mine.ipynb"])
     page = unescape((tmp_path / "mine.html").read_text(encoding="utf-8"))
     assert "import nlgjudge" not in page
     for heading in ("Spearman", "p, documents", "p, systems"):

@@ -95,7 +95,7 @@ def test_questions_and_answers_of_upstream_are_read(whole):
     assert len(found.items) == 330 and found.ratings["score"].isin([0, 1]).all()
 
 
-def test_a_notebook_runs_offline_after_a_fetch(whole, tmp_path, monkeypatch, capsys, commands):
+def test_a_notebook_runs_offline_after_a_fetch(whole, tmp_path, monkeypatch, capsys, run_cells):
     """The table of QAGS, with the scores that the mirror lacks: verified like any other file, they reach the ledger."""
     for name in ("notebooks", "paper_tables"):
         (tmp_path / name).symlink_to(TESTS.parent / name)
@@ -105,10 +105,8 @@ def test_a_notebook_runs_offline_after_a_fetch(whole, tmp_path, monkeypatch, cap
     asked = len(whole.asked)
     monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path / "out"))
     monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")
-    executed = tmp_path / "executed.ipynb"
-    notebook = tmp_path / "notebooks" / "geval_table3_qags.ipynb"
-    commands.notebook(notebook, executed, {"stemmers": ["porter_original"]})
-    assert len(whole.asked) == asked and "sample data" not in executed.read_text()
+    parts = run_cells("geval_table3_qags", stemmers=[])["parts"]
+    assert len(whole.asked) == asked and not any(part.is_sample for part in parts.values())
     found = ledger.read(tmp_path / "out" / "ledger" / "geval_table3_qags.csv")
     evidence = found.groupby("row")["evidence"].unique().map(list).to_dict()
     released = ["UniEval", "BERTScore", "MoverScore", "BARTScore"]

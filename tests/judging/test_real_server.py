@@ -75,6 +75,13 @@ def serving(tmp_path_factory):
     return start
 
 
+@pytest.fixture(scope="module")
+def plain(serving):
+    """The server of two slots that puts nothing around a prompt."""
+    with serving(slots=2, template=PLAIN) as url:
+        yield url
+
+
 def _wait_for(url, process, said):
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and process.poll() is None:
@@ -180,34 +187,32 @@ def test_with_a_chat_template_the_rating_is_not_the_first_token(serving, items, 
     assert a_range["score"].isna().all() and (a_range["reason"] != "").all()
 
 
-def test_behind_a_colon_and_a_blank_the_rating_is_the_first_token(serving, short, tmp_path):
+def test_behind_a_colon_and_a_blank_the_rating_is_the_first_token(plain, short, tmp_path):
     prompts = [ending_in_a_blank(name) for name in NAMES]
     first = short.head(1)
-    with serving(template=PLAIN) as url:
-        found, _ = judged_and_by_hand(url, prompts, first, tmp_path / "r.sqlite", 1)
-        how = {"temperature": 0, "max_tokens": 1}
-        colon = ask_directly(url, nj.prompt(NAMES[0]), next(first.itertuples()), **how)
+    found, _ = judged_and_by_hand(plain, prompts, first, tmp_path / "r.sqlite", 1)
+    how = {"temperature": 0, "max_tokens": 1}
+    colon = ask_directly(plain, nj.prompt(NAMES[0]), next(first.itertuples()), **how)
     assert (found["mass"] > 0.5).all() and found["score"].nunique() == len(found)
     # Without the blank the model writes it first.
     assert colon["message"]["content"] == " "
     assert sum(weights(colon["logprobs"]["content"][0]).values()) < 0.1
 
 
-def test_several_samples_in_a_call_as_many_as_the_server_has_slots(serving, short, tmp_path):
+def test_several_samples_in_a_call_as_many_as_the_server_has_slots(plain, short, tmp_path):
     prompt = ending_in_a_blank("geval/summarization_no_steps/coherence")
     drawn = {"temperature": 1, "max_tokens": 3}
-    with serving(slots=2, template=PLAIN):
-        runs = []
-        for number in range(2):
-            judge = live(tmp_path / f"{number}.sqlite", concurrency=1)
-            how = drawn | {"samples": 2, "sampling": {"seed": 3}}
-            runs.append(nj.judge_items(short.head(2), prompt, judge, **how))
-            assert judge.spent["calls"] == 2
-            (told,) = judge.notices  # llama.cpp names the file of its model, whatever was asked
-            assert told.startswith("asked smollm2, answered by SmolLM2-135M-Instruct")
-        judge = live(tmp_path / "3.sqlite")
-        with pytest.warns(UserWarning, match="one by one"):
-            beyond = nj.judge_items(short.head(1), prompt, judge, samples=3, **drawn)
+    runs = []
+    for number in range(2):
+        judge = live(tmp_path / f"{number}.sqlite", concurrency=1)
+        how = drawn | {"samples": 2, "sampling": {"seed": 3}}
+        runs.append(nj.judge_items(short.head(2), prompt, judge, **how))
+        assert judge.spent["calls"] == 2
+        (told,) = judge.notices  # llama.cpp names the file of its model, whatever was asked
+        assert told.startswith("asked smollm2, answered by SmolLM2-135M-Instruct")
+    judge = live(tmp_path / "3.sqlite")
+    with pytest.warns(UserWarning, match="one by one"):
+        beyond = nj.judge_items(short.head(1), prompt, judge, samples=3, **drawn)
     pd.testing.assert_frame_equal(*runs, check_exact=True)
     assert (runs[0].groupby("item_id")["text"].agg(["size", "nunique"]) == 2).all(axis=None)
     assert len(beyond) == 3 and (beyond["text"] != "").all()
