@@ -1,5 +1,6 @@
 """Fixtures that several folders share: checkouts of their own, a code host and a judge on the loopback interface."""
 
+import ast
 import contextlib
 import csv
 import dataclasses
@@ -156,6 +157,15 @@ class Cells:
         """In the place of IPython's."""
         self.shown += [one.data if hasattr(one, "data") else str(one) for one in shown]
 
+    def run(self, cell, names):
+        """Run a cell, and display the value that it ends with."""
+        tree = ast.parse(cell.source)
+        last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, cell.id, "exec"), names)  # noqa: S102
+        value = last and eval(compile(ast.Expression(last.value), cell.id, "eval"), names)  # noqa: S307
+        if value is not None:
+            self.display(value)
+
     def __call__(self, notebook, until="", **parameters):
         """Return all names; a run ends with the cell that makes the name `until`."""
         self.shown.clear()
@@ -163,7 +173,7 @@ class Cells:
         path = REPOSITORY / "notebooks" / f"{notebook}.ipynb"
         for cell in nbformat.read(path, as_version=4).cells:
             if cell.cell_type == "code" and until not in names:
-                exec(compile(cell.source, cell.id, "exec"), names)  # noqa: S102
+                self.run(cell, names)
             if "parameters" in cell.metadata.get("tags", []):
                 assert set(parameters) <= set(names)
                 names |= parameters

@@ -5,10 +5,8 @@ and none may enter a judge under a row that the user has not named. Data are the
 """
 
 import json
-import re
 from functools import cache
 
-import nbformat
 import pytest
 
 import nlgjudge as nj
@@ -56,10 +54,10 @@ def lexical(tmp_path_factory):
 
 
 @pytest.fixture
-def ask(tmp_path, monkeypatch, lexical, commands):
+def ask(tmp_path, monkeypatch, lexical, run_cells, capsys):
     """Run a notebook on the sample with models that answer so, each named as what it does, and the first `MODEL` too.
 
-    Gives the notebook's copy and the requests.
+    Gives its names, the text of its outputs and the requests.
     """
     house = tmp_path / "house"
     (house / "data" / "cache").mkdir(parents=True)
@@ -79,6 +77,7 @@ def ask(tmp_path, monkeypatch, lexical, commands):
     monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.chdir(house / "notebooks")
 
     def asked(name, *answers, **parameters):
         models = {MODEL: answers[0]} | {answer.__name__: answer for answer in answers}
@@ -90,27 +89,12 @@ def ask(tmp_path, monkeypatch, lexical, commands):
             )
             return completion(texts, model=request["model"])
 
-        output = tmp_path / "executed" / f"{name}.ipynb"
         with Loopback(reply) as server:
             monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            commands.notebook(
-                root() / "notebooks" / f"{name}.ipynb",
-                output,
-                {"source": "sample", "judge": JUDGE, **parameters},
-            )
-        return nbformat.read(output, as_version=4), server.requests
+            names = run_cells(name, **{"source": "sample", "judge": JUDGE} | parameters)
+        return names, "\n".join([capsys.readouterr().out, *run_cells.shown]), server.requests
 
     return asked
-
-
-def said(notebook):
-    """All that a reader of a copy reads: its prose, and the text of its outputs."""
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            yield cell.source
-        for output in cell.get("outputs", []):
-            yield output.get("text", "")
-            yield output.get("data", {}).get("text/plain", "")
 
 
 def entered(folder, name, kind):
@@ -128,7 +112,7 @@ def entered(folder, name, kind):
 def test_discernment_of_wrong_headed_judges(answers, ask):
     """The page says how a judge rates perturbed texts; it does not insist that they are rated lower."""
     judges = [f"openai:{answer.__name__}" for answer in answers]
-    notebook, requests = ask(
+    _, text, requests = ask(
         DISCERNMENT,
         *answers,
         limit=4,
@@ -136,7 +120,6 @@ def test_discernment_of_wrong_headed_judges(answers, ask):
         judge=judges if len(judges) > 1 else judges[0],
     )
     models = [json.loads(body)["model"] for body in requests]
-    text = "\n".join(said(notebook))
     for judge in judges:
         # Texts, versions, aspects; what cannot be read may be asked again.
         assert judge in text and models.count(judge.removeprefix("openai:")) >= 4 * 2 * 4
@@ -144,7 +127,7 @@ def test_discernment_of_wrong_headed_judges(answers, ask):
 
 def test_several_judges_share_a_run(ask):
     """Both formulas are there, and no expert weights."""
-    notebook, requests = ask(
+    names, text, requests = ask(
         DISCERNMENT,
         original_is_worse,
         judge=[JUDGE, "surface"],
@@ -153,16 +136,8 @@ def test_several_judges_share_a_run(ask):
         **FEW,
     )
     assert {json.loads(body)["n"] for body in requests} == {5}
-    text = "\n".join(said(notebook))
     assert f"(a) SummEval, {JUDGE}: " in text and "(a) SummEval, surface: " in text
-    assert "D_avg above 1, normalised" in text and "EW" not in scores_of(notebook)["text/plain"]
-
-
-def scores_of(notebook):
-    """The table of all judges, by type of output."""
-    (cell,) = [cell for cell in notebook.cells if "def expert_weights(" in cell.source]
-    (output,) = cell.outputs
-    return output["data"]
+    assert "D_avg above 1, normalised" in text and "EW" not in names["shown"].to_string()
 
 
 def test_votes_of_one_task_weigh_that_task_alone(ask, tmp_path):
@@ -172,14 +147,10 @@ def test_votes_of_one_task_weigh_that_task_alone(ask, tmp_path):
     names = sorted({kind["name"] for kind in kinds if "summeval" in kind["datasets"]})
     lines = [f"summarization,{name},fluency" for name in names]
     votes.write_text("\n".join(["task,perturbation,metric", *lines]) + "\n", encoding="utf-8")
-    notebook, _ = ask(DISCERNMENT, constant, judge="surface", limit=2, votes=str(votes), **FEW)
-    weighed = re.findall(r"<th>D_avg_EW</th>(.*?)</tr>", scores_of(notebook)["text/html"], re.S)
-    values = [re.findall(r"<td>(.*?)</td>", line) for line in weighed]
+    ran, _, _ = ask(DISCERNMENT, constant, judge="surface", limit=2, votes=str(votes), **FEW)
+    values = ran["shown"].xs("D_avg_EW", level="statistic")[[*ran["titles"].values()]]
     assert len(values) == 1 + 3  # the rule and the simulated judges
-    assert all(
-        [bool(value) for value in line] == [True, True, False, False, False, False]
-        for line in values
-    )
+    assert ((values != "") == [True, True, False, False, False, False]).all(axis=None)
 
 
 @pytest.mark.parametrize(
@@ -200,11 +171,10 @@ def test_a_mistake_in_the_settings_is_refused_before_a_call_is_paid(
 
 def test_a_judge_is_shown_beside_the_printed_rows(ask, tmp_path):
     """Topical-Chat's sample under both rows of the paper; a sample enters no ledger."""
-    notebook, requests = ask("geval_table2_topical_chat", shorter_is_better, limit=4)
+    _, text, requests = ask("geval_table2_topical_chat", shorter_is_better, limit=4)
     replies = sum(json.loads(body).get("n", 1) for body in requests)
     # No probabilities, which one request finds out: the first row is estimated from the samples of the second.
     assert replies == 1 + 20 * 4 * 20
-    text = "\n".join(said(notebook))
     assert "the items are the sample's, not the papers'" in text
     assert all(
         f"{row} " in text.split("items are the sample's")[1] for row in ("G-EVAL-3.5", "G-EVAL-4")
@@ -215,7 +185,7 @@ def test_a_judge_is_shown_beside_the_printed_rows(ask, tmp_path):
 def test_a_judge_of_single_rows(ask):
     """Sentences of BAGEL's sample, two rows of four; informativeness is asked with a reference alone."""
     rows = ["ChatGPT (DA w/o ref)", "ChatGPT (Stars w/ ref)"]
-    notebook, requests = ask(
+    _, text, requests = ask(
         "chatgpt_table7_bagel",
         shorter_is_better,
         judge=dict.fromkeys(rows, JUDGE),
@@ -224,5 +194,4 @@ def test_a_judge_of_single_rows(ask):
         **QUICK,
     )
     assert len(requests) == 7 * 3 * (2 + 3)
-    text = "\n".join(said(notebook))
     assert all(row in text for row in rows)

@@ -214,17 +214,21 @@ def test_a_finding_is_what_the_first_code_cell_shows(name):
     assert [cell for cell in others if "finding.write(" in cell.source]
 
 
-@pytest.mark.parametrize("paper, artefact", tables())
-def test_a_notebook_of_a_table_begins_with_it(paper, artefact):
+ARTEFACTS = {}
+for paper, artefact in tables():
+    ARTEFACTS.setdefault(nj.paper(paper).artefacts[artefact].notebook, set()).add(artefact)
+
+
+@pytest.mark.parametrize("name", ARTEFACTS)
+def test_a_notebook_of_tables_begins_with_them(name):
     """Claim, verdict and cells of the first output are those of the committed ledger."""
-    name = nj.paper(paper).artefacts[artefact].notebook
     notebook = nbformat.read(root() / "notebooks" / f"{name}.ipynb", as_version=4)
     first = of(notebook, "code")[0]
     made = {}
     exec(first.source, made)
     (shown,) = first.outputs
     assert shown["data"]["text/html"] == made["table"]._repr_html_()
-    assert made["table"].notebook == name and artefact in made["table"].artefacts
+    assert made["table"].notebook == name and ARTEFACTS[name] <= {*made["table"].artefacts}
 
 
 def test_nothing_is_folded_in_a_notebook_that_answers_first(notebook):

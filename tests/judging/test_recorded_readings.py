@@ -8,7 +8,6 @@ import hashlib
 import pytest
 
 import nlgjudge as nj
-from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.recordings import recording_spec
 
 # recording: replies, replies without a score by reason, digest of the scores in order
@@ -53,17 +52,9 @@ READINGS = {
 }
 
 
-def read(name):
-    items = nj.load(recording_spec(name).benchmark, "real").items
-    return nj.judging.responses(name, items=items)
-
-
 @pytest.mark.parametrize("name", READINGS)
-def test_readings_of_a_recording(name):
-    try:
-        found = read(name)
-    except DataUnavailable:
-        pytest.skip(f"needs the mirror or a network: {name}")
+def test_readings_of_a_recording(name, real):
+    found = nj.judging.responses(name, items=real(recording_spec(name).benchmark).items)
     counts = found.loc[found["score"].isna(), "reason"].value_counts().to_dict()
     written = "\n".join(f"{score:.10f}" for score in found["score"])
     digest = hashlib.sha256(written.encode()).hexdigest()[:16]
