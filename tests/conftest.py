@@ -15,7 +15,6 @@ from pathlib import Path
 import IPython.display
 import matplotlib.pyplot as plt
 import nbformat
-import papermill
 import pytest
 
 from loopback import Loopback
@@ -126,7 +125,7 @@ def house(tmp_path):
 
 
 class Commands:
-    """Programs, `nlgjudge` commands and notebooks in processes of their own."""
+    """Programs and `nlgjudge` commands in processes of their own."""
 
     def run(self, *arguments, **environment):
         """Run `nlgjudge`, or a program after ``-c``, with further variables in its environment."""
@@ -137,13 +136,6 @@ class Commands:
             capture_output=True,
             text=True,
             check=False,
-        )
-
-    def notebook(self, path, output, parameters):
-        """Execute a notebook with papermill, in its folder."""
-        output.parent.mkdir(parents=True, exist_ok=True)
-        return papermill.execute_notebook(
-            str(path), str(output), parameters, cwd=str(path.parent), progress_bar=False
         )
 
 
@@ -191,7 +183,7 @@ def run_cells(monkeypatch):
 
 @pytest.fixture
 def commands():
-    """Run programs, commands and notebooks (`Commands`)."""
+    """Run programs and commands (`Commands`)."""
     return Commands()
 
 

@@ -100,15 +100,15 @@ def _open(request):
 
 
 @pytest.fixture(scope="module")
-def items():
-    """One summary of each of three articles."""
-    return nj.load("summeval", "sample").items.drop_duplicates("doc_id").head(3)
+def item():
+    """A summary of an article."""
+    return nj.load("summeval", "sample").items.head(1)
 
 
 @pytest.fixture(scope="module")
-def short(items):
+def short(item):
     """The same with the article's first sentence alone, which takes a third of the time."""
-    return items.assign(source=items["source"].str.split(". ", regex=False).str[0])
+    return item.assign(source=item["source"].str.split(". ", regex=False).str[0])
 
 
 def ask_directly(url, prompt, item, **parameters):
@@ -174,11 +174,11 @@ def judged_and_by_hand(url, prompts, items, path, max_tokens):
     return found, choices
 
 
-def test_with_a_chat_template_the_rating_is_not_the_first_token(serving, items, tmp_path):
+def test_with_a_chat_template_the_rating_is_not_the_first_token(serving, item, tmp_path):
     """It writes "Coherence: 1" or, of fluency, "- 1-5", which is a range and no rating."""
     prompts = [nj.prompt(name) for name in NAMES]
     with serving() as url:
-        found, choices = judged_and_by_hand(url, prompts, items.head(1), tmp_path / "r.sqlite", 5)
+        found, choices = judged_and_by_hand(url, prompts, item, tmp_path / "r.sqlite", 5)
     assert found["score"].notna().any()
     for choice in choices:
         assert sum(weights(choice["logprobs"]["content"][0]).values()) < 0.2
@@ -189,10 +189,9 @@ def test_with_a_chat_template_the_rating_is_not_the_first_token(serving, items, 
 
 def test_behind_a_colon_and_a_blank_the_rating_is_the_first_token(plain, short, tmp_path):
     prompts = [ending_in_a_blank(name) for name in NAMES]
-    first = short.head(1)
-    found, _ = judged_and_by_hand(plain, prompts, first, tmp_path / "r.sqlite", 1)
+    found, _ = judged_and_by_hand(plain, prompts, short, tmp_path / "r.sqlite", 1)
     how = {"temperature": 0, "max_tokens": 1}
-    colon = ask_directly(plain, nj.prompt(NAMES[0]), next(first.itertuples()), **how)
+    colon = ask_directly(plain, nj.prompt(NAMES[0]), next(short.itertuples()), **how)
     assert (found["mass"] > 0.5).all() and found["score"].nunique() == len(found)
     # Without the blank the model writes it first.
     assert colon["message"]["content"] == " "
@@ -206,13 +205,13 @@ def test_several_samples_in_a_call_as_many_as_the_server_has_slots(plain, short,
     for number in range(2):
         judge = live(tmp_path / f"{number}.sqlite", concurrency=1)
         how = drawn | {"samples": 2, "sampling": {"seed": 3}}
-        runs.append(nj.judge_items(short.head(2), prompt, judge, **how))
-        assert judge.spent["calls"] == 2
+        runs.append(nj.judge_items(short, prompt, judge, **how))
+        assert judge.spent["calls"] == 1
         (told,) = judge.notices  # llama.cpp names the file of its model, whatever was asked
         assert told.startswith("asked smollm2, answered by SmolLM2-135M-Instruct")
     judge = live(tmp_path / "3.sqlite")
     with pytest.warns(UserWarning, match="one by one"):
-        beyond = nj.judge_items(short.head(1), prompt, judge, samples=3, **drawn)
+        beyond = nj.judge_items(short, prompt, judge, samples=3, **drawn)
     pd.testing.assert_frame_equal(*runs, check_exact=True)
     assert (runs[0].groupby("item_id")["text"].agg(["size", "nunique"]) == 2).all(axis=None)
     assert len(beyond) == 3 and (beyond["text"] != "").all()

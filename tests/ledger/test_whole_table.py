@@ -12,11 +12,6 @@ from nlgjudge.ledger.printed import KEY, tables
 from nlgjudge.ledger.whole_table import LETTERS, OF_MODELS, SHOWN, paper_table, readings, tints
 
 
-@pytest.fixture(scope="module")
-def committed():
-    return nj.ledger.committed()
-
-
 def rouge(value=0.13, artefact="table1", **options):
     """ROUGE-1's Kendall cells of G-Eval's Table 1 (EMNLP, page 2515), with one value."""
     table = nj.published("geval", artefact)
@@ -27,9 +22,9 @@ def rouge(value=0.13, artefact="table1", **options):
 
 
 @pytest.mark.parametrize("paper, artefact", tables())
-def test_every_published_row_and_cell_is_shown(paper, artefact, committed):
+def test_every_published_row_and_cell_is_shown(paper, artefact):
     printed = nj.published(paper, artefact)
-    ledger = committed.query("paper == @paper and artefact == @artefact")
+    ledger = nj.ledger.committed().query("paper == @paper and artefact == @artefact")
     shown = paper_table(ledger, paper, artefact)
     html = shown._repr_html_()
     assert html == paper_table(ledger, paper, artefact)._repr_html_()
