@@ -38,7 +38,8 @@ ALTERNATIVES = ("two-sided", "greater", "less")
 ENUMERATED = 1 << 14  # so many different swaps are all counted: those of 15 documents or systems
 _ROUNDING = 1e-10  # differences closer than this are ties
 _CELLS = 1 << 16  # numbers held at once
-_PAIRS = 2_000  # Kendall's coefficient of larger groups is computed one swap at a time instead of from all pairs
+# Larger groups are ranked by counting, and their Kendall's coefficient is computed one swap at a time.
+_PAIRS = {"spearman": 24, "kendall": 2_000}
 _DECIMALS = 6  # scores that differ by less have the same seed, whatever machine computed them
 
 
@@ -266,11 +267,9 @@ def _coefficients(x, y, ratings, how):
     if level == "dataset":
         x, y, ratings = (scores.reshape(1, -1) for scores in (x, y, ratings))
     x, y = x.round(10), y.round(10)  # what is equal up to rounding ties
-    if coefficient == "spearman":
-        return _of_values(x, y, ratings)
-    if coefficient == "kendall" and kendall == "b" and x.shape[1] <= _PAIRS:
-        return _of_pairs(x, y, ratings)
-    return None
+    if kendall == "b" and x.shape[1] <= _PAIRS.get(coefficient, 0):
+        return _of_pairs(x, y, ratings, coefficient)
+    return _of_values(x, y, ratings) if coefficient == "spearman" else None
 
 
 def _of_values(x, y, ratings):
@@ -313,22 +312,32 @@ def _of_values(x, y, ratings):
     return lambda swap: coefficients(swap.reshape(len(swap), *there.shape))
 
 
-def _of_pairs(x, y, ratings):
-    """Kendall's, from the signs of all pairs.
+def _of_pairs(x, y, ratings, coefficient):
+    """A function of swaps that gives A's and B's coefficient in each group, from the signs of all pairs.
 
-    Its numerator is the sum over i and j of sign(h_i - h_j) sign(a_i - a_j). Which of four sign tables (x or y
-    against x or y) a pair takes depends on its two swaps, and ties come out as whole numbers.
+    A rank, doubled and centred, is the sum over j of sign(a_i - a_j); Kendall's numerator is the sum
+    over i and j of sign(h_i - h_j) sign(a_i - a_j). Which of four sign tables (x or y against x or
+    y) a pair takes depends on its two swaps, and ties come out as whole numbers.
     """
     tables = [_signs(first, second) for first in (x, y) for second in (x, y)]
     of_ratings = _signs(ratings, ratings)
-    agreement = [of_ratings * table for table in tables]
-    untied = [np.abs(table) for table in tables]
-    variation = np.abs(of_ratings).sum(axis=(1, 2))
+    if coefficient == "kendall":
+        agreement = [of_ratings * table for table in tables]
+        untied = [np.abs(table) for table in tables]
+        variation = np.abs(of_ratings).sum(axis=(1, 2))
+    else:
+        rank = of_ratings.sum(axis=2)
+        variation = (rank**2).sum(axis=1)
 
     def coefficients(swap):
         swap = swap.reshape(len(swap), *x.shape).transpose(1, 2, 0).astype(float)
-        products = [sums.sum(axis=1) for sums in _mixed(agreement, swap)]
-        spreads = [sums.sum(axis=1) for sums in _mixed(untied, swap)]
+        if coefficient == "kendall":
+            products = [sums.sum(axis=1) for sums in _mixed(agreement, swap)]
+            spreads = [sums.sum(axis=1) for sums in _mixed(untied, swap)]
+        else:
+            ranks = _mixed(tables, swap)
+            products = [np.einsum("gi,gir->gr", rank, swapped) for swapped in ranks]
+            spreads = [np.einsum("gir,gir->gr", swapped, swapped) for swapped in ranks]
         with np.errstate(invalid="ignore", divide="ignore"):
             for product, spread in zip(products, spreads):
                 both = spread * variation[:, None]
