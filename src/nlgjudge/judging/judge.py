@@ -170,6 +170,10 @@ class Judge:
         """Yield `task.n` replies to each task, in order."""
         raise NotImplementedError(f"{type(self).__name__} has no replies(tasks)")
 
+    def scored(self, tasks: Iterable[Task]) -> Iterator[Reply]:
+        """Yield replies on which nothing but scores depends; a plan has no stand-ins for these."""
+        return self.replies(tasks)
+
     def check(self, tasks: Iterable[Task]) -> None:
         """Refuse what it knows it cannot answer, before anything is asked."""
 

@@ -7,14 +7,15 @@ the form that the prompt asks for. `max_tokens` bounds it either way.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from nlgjudge.judging.judge import Judge, adapted
 from nlgjudge.judging.served import estimate
-from nlgjudge.judging.tasks import NOT_ASKED, Reply, Task, key
+from nlgjudge.judging.tasks import NOT_ASKED, Reply, Task
 
 COUNTS = ("requests", "samples", "cached", "calls", "prompt_tokens", "completion_tokens")
 CHARACTERS = 4  # of a token, on average over English text
@@ -60,6 +61,9 @@ class Count(Judge):
         self._samples = {}  # of `counts` so far, by judge and request
         self._estimated_samples = {}
         self._lengths = {}  # of replies, by judge and prompt
+        # Judges that have no reply to find by a key.
+        self._new = [one for one in self._servers if not one or one.store.is_empty()]
+        self._settings = ({}, "")  # those of the last task, and as JSON
 
     def count(self, tasks: Iterable[Task]) -> None:
         """Count tasks whose replies nobody needs."""
@@ -68,11 +72,21 @@ class Count(Judge):
 
     def replies(self, tasks):
         """Count tasks, and yield a stored reply or a stand-in for each sample."""
-        for task in list(tasks):
-            replies = self.judge.stored([task], NOT_ASKED) if self._count(task) else []
-            stored = {one.sample_index: one for one in replies if one.reason != NOT_ASKED}
+        texts = {}  # of stand-ins, by what they depend on
+        for task in tasks:
+            stored = {reply.sample_index: reply for reply in self.scored([task])}
+            asked = task.reading.form, task.aspect, *map(task.fields.get, ("n", "aspects"))
+            if asked not in texts:
+                texts[asked] = _stand_in(*asked)
             for index in range(task.n):
-                yield stored.get(index) or Reply(task.item_id, task.aspect, index, _stand_in(task))
+                yield stored.get(index) or Reply(task.item_id, task.aspect, index, texts[asked])
+
+    def scored(self, tasks):
+        """Count tasks, and yield stored replies."""
+        for task in tasks:
+            if self._count(task):
+                replies = self.judge.stored([task], NOT_ASKED)
+                yield from (reply for reply in replies if reply.reason != NOT_ASKED)
 
     def _count(self, task):
         """Count a task for each judge, or for nobody; whether any has a stored reply."""
@@ -80,11 +94,11 @@ class Count(Judge):
         self.estimated["requests"] += 1
         is_stored = False
         for server in self._servers:
-            request = _request(task, server)
+            request = self._request(task, server)
             is_stored |= request.is_stored
             self._add(self.counts, self._samples, request)
             if request.missing and "logprobs" in task.settings:
-                request = _request(estimate(task), server)
+                request = self._request(estimate(task), server)
             self._add(self.estimated, self._estimated_samples, request)
         return is_stored
 
@@ -94,7 +108,7 @@ class Count(Judge):
         place = server, request.digest
         first = counted.get(place, 0)
         samples = max(task.n, len(request.missing))
-        missing = sum(sample >= first for sample in request.missing)
+        missing = len([sample for sample in request.missing if sample >= first])
         counted[place] = max(first, samples)
         calls = missing if server and "n" in server.dropped else bool(missing)
         read = calls * prompt_tokens(task) if calls else 0
@@ -107,6 +121,22 @@ class Count(Judge):
         if "cost" in counts:
             counts["cost"] += (read * server.price[0] + written * server.price[1]) / 1e6
 
+    def _request(self, task, server):
+        """A task as a server is asked; by its key where there may be a reply to it."""
+        if server in self._new:
+            digest, have = self._digest(task), {}
+        else:
+            digest = server.key(task)
+            have = server.store.get(digest)
+        missing = server.missing(task, have) if server else range(task.n)
+        return _Request(task, server, digest, missing, bool(have))
+
+    def _digest(self, task):
+        """What tells a request from others; tasks of a prompt share their settings."""
+        if task.settings is not self._settings[0]:
+            self._settings = task.settings, json.dumps(task.settings, sort_keys=True)
+        return hashlib.sha256(f"{self._settings[1]}{[*task.before]}{task.text}".encode()).digest()
+
     def _length(self, task, server):
         """Tokens of one reply; of the replies to a prompt one number."""
         place = server, task.digest or task.text
@@ -117,21 +147,13 @@ class Count(Judge):
 
 
 class _Request(NamedTuple):
-    """A task as a server is asked: its key, the samples that are not stored, and whether any is."""
+    """A task as a server is asked: its digest, the samples that are not stored, and whether any is."""
 
     task: Task
     server: Judge | None
-    digest: str
-    missing: list
+    digest: str | bytes
+    missing: Sequence[int]
     is_stored: bool
-
-
-def _request(task, server):
-    if server is None:
-        return _Request(task, None, key(task.request(""), ""), list(range(task.n)), False)
-    digest = server.key(task)
-    have = server.store.get(digest)
-    return _Request(task, server, digest, server.missing(task, have), bool(have))
 
 
 def plan(judge: Judge, tasks: Iterable[Task]) -> dict:
@@ -191,14 +213,13 @@ def _bound(task):
     return task.settings.get("max_tokens", task.settings.get("max_completion_tokens"))
 
 
-def _stand_in(task):
+def _stand_in(form, aspect, n, aspects):
     """A reply of the form that is asked for."""
-    if task.reading.form == "text":
-        definition = _DEFINITION.format(task.aspect)  # the aspects of two targets are not the same
-        wanted = range(1, int(task.fields.get("n", 5)) + 1)
+    if form == "text":
+        definition = _DEFINITION.format(aspect)  # the aspects of two targets are not the same
+        wanted = range(1, int(n or 5) + 1)
         return "\n".join(f"Quality {number}: {definition}" for number in wanted)
-    if task.reading.form == "json":
-        lines = task.fields.get("aspects", "").splitlines()
-        names = [line.partition(":")[0].strip() for line in lines]
+    if form == "json":
+        names = [line.partition(":")[0].strip() for line in (aspects or "").splitlines()]
         return json.dumps({name: 3 for name in names if name})
     return "3"

@@ -91,18 +91,23 @@ class Prompt(NamedTuple):
 
     def messages(self, fields: dict[str, str]) -> list[dict[str, str]]:
         """All messages with their slots filled; the prompt's own text is the last. Errors are those of `render`."""
-        shown = [(role, self._replace(body=text).render(fields)) for role, text in self.before]
+        filling = self._filling(fields)
+        shown = [(role, _filled_in(text, filling)) for role, text in self.before]
         place = sum(role == "system" for role, _ in shown)  # instructions come before examples
         for asked, reply in self.examples:
             shown[place:place] = [("user", asked), ("assistant", reply)]
             place += 2
-        shown.append(("user", self.render(fields)))
+        shown.append(("user", _filled_in(self.body, filling)))
         return [{"role": role, "content": text} for role, text in shown]
 
     def render(self, fields: dict[str, str]) -> str:
         """Fill the slots in one pass; a KeyError where a slot's field is missing."""
+        return _filled_in(self.body, self._filling(fields))
+
+    def _filling(self, fields):
+        """What fills the slots, by token."""
         fields = {**fields, **self.constants}
-        absent = sorted(set(self.slots.values()) - set(fields))
+        absent = sorted({*self.slots.values()} - fields.keys())
         if absent:
             raise KeyError(
                 f"prompt {self.name} needs {', '.join(absent)}; got {', '.join(sorted(fields))}"
@@ -110,9 +115,7 @@ class Prompt(NamedTuple):
         if "source_label" in self.constants:  # both texts go behind a label of their own
             for field in ("source", "hypothesis"):
                 fields[field] = f"{self.constants[f'{field}_label']} {fields[field]}"
-        if not self.slots:
-            return self.body
-        return _any_of(*self.slots).sub(lambda match: str(fields[self.slots[match[0]]]), self.body)
+        return {token: str(fields[field]) for token, field in self.slots.items()}
 
     @property
     def reading(self) -> Reading:
@@ -369,7 +372,7 @@ def texts(items: pd.DataFrame, field: str) -> list[str]:
     if field == "reference":
         return [references[0] if len(references) else "" for references in items["references"]]
     column = items[field].astype(object)
-    return column.where(column.notna(), "").map(str).tolist()
+    return [str(value) for value in column.where(column.notna(), "")]
 
 
 @cache
@@ -479,8 +482,13 @@ def _upstream(name):
     )
 
 
+def _filled_in(text, filling):
+    """A text with other texts in the place of its tokens."""
+    return "".join([filling.get(part, part) for part in _parts(text, *filling)])
+
+
 @lru_cache(maxsize=64)
-def _any_of(*tokens):
-    """A pattern of literal texts, the longest first."""
+def _parts(text, *tokens):
+    """A text in parts, each of which is a token or none; the longest tokens first."""
     longest_first = sorted(tokens, key=len, reverse=True)
-    return re.compile("|".join(re.escape(token) for token in longest_first))
+    return re.split(f"({'|'.join(map(re.escape, longest_first))})", text) if tokens else [text]

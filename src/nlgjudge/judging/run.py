@@ -309,7 +309,8 @@ def _responses(judge, tasks, how):
 
 
 def _ask(judge, tasks, how):
-    return responses(judge.replies(tasks), tasks.prompt.reading, **how)
+    tasks.prompt.reading.find("")  # refuses what cannot be read
+    return responses(judge.scored(tasks), tasks.prompt.reading, **how)
 
 
 def requests(

@@ -182,6 +182,10 @@ class Store:
         replies = {sample: self._parsed(reply) for sample, reply in rows}
         return {sample: reply for sample, reply in replies.items() if reply is not None}
 
+    def is_empty(self) -> bool:
+        """Whether it holds no reply."""
+        return not self._fetch("SELECT 1 FROM replies LIMIT 1")
+
     def add(self, digest: str, asked: dict, replies: dict[int, dict]) -> None:
         """Store replies to a request; a sample that is stored already stays as it is.
 

@@ -155,16 +155,6 @@ class Tasks:
             )
 
 
-def fields_of(item) -> dict[str, str]:
-    """What the texts of an item's row are called in a prompt; of several references the first, empty without one."""
-    return {
-        "source": item.source,
-        "hypothesis": item.hypothesis,
-        "context": item.context,
-        "reference": item.references[0] if len(item.references) else "",
-    }
-
-
 def endpoint(url: str = "") -> str:
     """Say where requests go, so that two spellings of one address are one, and no secret is in it.
 

@@ -34,6 +34,9 @@ TRIED = 50  # first replies to a row, of which most have to hold a rating
 REPLIES = ["judge", "items", "replies", "read", "unread", "missing", "calls", "cost", "sent"]
 REPLIES += ["left open"]
 PLACE = ["row", "dataset", "tables"]  # of a part
+# What only names or explains a row.
+LABELS = {"row": "", "artefacts": (), "model": "", "source": "", "note": ""}
+SPENT = ("calls", "prompt_tokens", "completion_tokens", "tokens_without_logprobs")
 
 
 class Part(NamedTuple):
@@ -55,6 +58,11 @@ class Part(NamedTuple):
     def aspects(self) -> dict[str, tuple[str, str]]:
         """By aspect as published, the aspect that is asked for and the one that people rated."""
         return self.scope.aspects_of(self.row.row)
+
+    @property
+    def request(self) -> str:
+        """All that its requests depend on, beside judge and options."""
+        return repr((self.row._replace(**LABELS), self.scope, self.aspects))
 
     @property
     def prompts(self) -> dict[str, Prompt]:
@@ -271,18 +279,27 @@ def plan_of(parts, judges, options, price):
 
     A request that two parts share counts with the first.
     """
-    lines, counters = {}, {}
+    lines, counters, counted = {}, {}, {}
     for part in parts:
         judge = judges[part.row.row]
         if judge is not None and not judge.asks:
             continue  # takes no call
-        counter = counters.setdefault(id(judge), Count(judge))
+        same = id(judge), part.request
+        if same in counted:
+            line = counted[same]
+            lines[part.key] = line | {"cached": line["samples"]} | dict.fromkeys(SPENT, 0)
+            continue
+        if id(judge) not in counters:
+            counters[id(judge)] = Count(judge)
+        counter = counters[id(judge)]
         before, estimated = dict(counter.counts), counter.estimated["completion_tokens"]
-        part.ask(counter, options)
+        # Each text goes into many prompts.
+        part._replace(items=part.items.astype(object)).ask(counter, options)
         line = {"ratings": len(part.items) * len(part.aspects)}
         line |= {name: counter.counts[name] - before[name] for name in COUNTS}
         tokens = counter.estimated["completion_tokens"] - estimated
-        lines[part.key] = {"judge": counter.name, **line, "tokens_without_logprobs": tokens}
+        line = {"judge": counter.name, **line, "tokens_without_logprobs": tokens}
+        lines[part.key] = counted[same] = line
     plan = by_part(lines, ["judge", "ratings", *COUNTS, "tokens_without_logprobs"])
     if price:
         read, written = (number / 1e6 for number in price)

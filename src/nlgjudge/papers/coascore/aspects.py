@@ -21,7 +21,7 @@ from nlgjudge.judging.prompts import Prompt, prompt
 from nlgjudge.judging.rating_text import load_json, visible
 from nlgjudge.judging.reading import Reading, Score
 from nlgjudge.judging.scoring import COLUMNS
-from nlgjudge.judging.tasks import Task, fields_of
+from nlgjudge.judging.tasks import Task, Tasks
 from nlgjudge.papers.folders import paper
 
 SAMPLING = {"temperature": 0}  # section 4.3
@@ -116,7 +116,10 @@ def relevant_aspects(judge, task, aspect, n=5, *, settings=None):
     """Let a judge list at most n aspects (stage 1, Table 9); fewer come with a warning, none is `NoAspects`."""
     stage = stage_prompt("aspects", task, aspect)
     text = stage.render({"n": _NUMBERS.get(n, n)})
-    (reply,) = judge.replies([_task("relevant aspects", stage, text, {"n": str(n)}, settings)])
+    settings = SAMPLING if settings is None else settings
+    fields, of_prompt = {"n": str(n)}, (stage.name, stage.digest)
+    task = Task("relevant aspects", aspect, text, fields, stage.reading, 1, settings, *of_prompt)
+    (reply,) = judge.replies([task])
     aspects = parse_aspects(reply.text)[:n]
     if not aspects:
         raise NoAspects(
@@ -138,11 +141,11 @@ def score_aspects(items, judge, task, aspect, aspects, *, settings=None):
     stage = stage_prompt("aspect_scores", task, aspect)
     names = [aspect.name for aspect in aspects]
     definitions = "\n\n".join(f"{aspect.name}: {aspect.definition}" for aspect in aspects)
-    shown = {"aspects": dict.fromkeys(items["item_id"], definitions)}
     settings = {"response_format": _schema(names)} | (SAMPLING if settings is None else settings)
     rows = []
     parsed = {}  # many replies are alike
-    for reply in judge.replies(item_tasks(items, stage, settings, shown)):
+    items = items.assign(aspects=pd.Series(definitions, items.index, dtype=object))
+    for reply in judge.replies(Tasks(items, stage, **settings)):
         if reply.text not in parsed:
             parsed[reply.text] = parse_scores(reply.text, names)
         scores, extra = parsed[reply.text]
@@ -191,16 +194,6 @@ def parse_scores(text, names):
     return scores, [name for name in rated if name not in names]
 
 
-def item_tasks(items, stage, settings, extra=None):
-    """A task for every item; `extra` has further fields, by field and item."""
-    tasks = []
-    for item in items.astype(object).itertuples():
-        fields = fields_of(item)
-        fields |= {field: values[item.item_id] for field, values in (extra or {}).items()}
-        tasks.append(_task(item.item_id, stage, stage.render(fields), fields, settings))
-    return tasks
-
-
 def _schema(names):
     """The JSON that a server is asked for: a number for each aspect. The prompt's words stay as printed."""
     schema = {
@@ -213,12 +206,6 @@ def _schema(names):
         "type": "json_schema",
         "json_schema": {"name": "scores", "strict": True, "schema": schema},
     }
-
-
-def _task(key, stage, text, fields, settings):
-    settings = SAMPLING if settings is None else settings
-    of_prompt = {"prompt": stage.name, "digest": stage.digest}
-    return Task(key, stage.aspect, text, fields, stage.reading, 1, settings, **of_prompt)
 
 
 def _key(name):

@@ -18,11 +18,12 @@ from nlgjudge.data.checks import check_known
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import responses
+from nlgjudge.judging.tasks import Tasks
 from nlgjudge.papers.coascore.aspects import (
+    SAMPLING,
     SCALE,
     Aspect,
     NoAspects,
-    item_tasks,
     other_rated_aspects,
     relevant_aspects,
     score_aspects,
@@ -95,6 +96,8 @@ def coascore(
     if scores == "none" and final == "average":
         raise ValueError("final='average' needs scores to average; got scores='none'")
     judge = get_judge(judge)
+    reading = Reading("number", SCALE, pattern)
+    reading.find("")  # refuses what cannot be read
     try:
         chosen = _chosen(aspects, judge, task, aspect, n, settings)
     except NoAspects as error:
@@ -110,11 +113,14 @@ def coascore(
     table = table.reindex(index=items["item_id"], columns=[each.name for each in chosen])
     if final == "average":
         return Chain(_averages(table, aspect), chosen, aspect_scores)
-    shown = {item: _shown(chosen, row, scores) for item, row in zip(table.index, table.to_numpy())}
-    has_scores = items["item_id"].map(shown) != ""
+    rows = [*map(tuple, table.to_numpy().tolist())]
+    shown = {row: _shown(chosen, row, scores) for row in set(rows)}  # many rows are alike
+    texts = pd.Series([shown[row] for row in rows], items.index, dtype=object)
+    items = items.assign(scores=texts)
+    has_scores = items["scores"] != ""
     stage = _last_stage(task, aspect, scores)
-    tasks = item_tasks(items[has_scores], stage, settings, {"scores": shown})
-    end = responses(judge.replies(tasks), Reading("number", SCALE, pattern))
+    tasks = Tasks(items[has_scores], stage, **(SAMPLING if settings is None else settings))
+    end = responses(judge.scored(tasks), reading)
     if not has_scores.all():
         without = _without_scores(items.loc[~has_scores, "item_id"], aspect)
         end = pd.concat([end, without], ignore_index=True)
