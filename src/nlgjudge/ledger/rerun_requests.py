@@ -35,7 +35,7 @@ REPLIES = ["judge", "items", "replies", "read", "unread", "missing", "calls", "c
 REPLIES += ["left open"]
 PLACE = ["row", "dataset", "tables"]  # of a part
 # What only names or explains a row.
-LABELS = {"row": "", "artefacts": (), "model": "", "source": "", "note": ""}
+LABELS: dict[str, Any] = {"row": "", "artefacts": (), "model": "", "source": "", "note": ""}
 SPENT = ("calls", "prompt_tokens", "completion_tokens", "tokens_without_logprobs")
 
 
