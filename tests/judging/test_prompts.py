@@ -153,8 +153,7 @@ ALL = {"source", "context", "hypothesis"}
         ("upstream:d223302/eng_rate_explain", "engagingness", (1, 3), ALL),
     ],
 )
-def test_upstream_s_prompts_by_name(monkeypatch, name, aspect, scale, fields):
-    monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")
+def test_upstream_s_prompts_by_name(name, aspect, scale, fields):
     try:
         asked = prompt(name)
     except DataUnavailable as error:
@@ -178,9 +177,8 @@ def test_upstream_s_prompts_by_name(monkeypatch, name, aspect, scale, fields):
         ("analyze_rate", "analyze_rate"),
     ],
 )
-def test_prompts_in_parts_are_those_that_were_asked(monkeypatch, aspect, form, file):
+def test_prompts_in_parts_are_those_that_were_asked(aspect, form, file):
     """Word by word the files that A Closer Look's authors sent, whatever the blank lines between parts."""
-    monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")
     try:
         sent = prompt(f"upstream:d223302/{aspect[:3]}_{file}")
     except DataUnavailable as error:
