@@ -100,51 +100,49 @@ def permutation_test(
 ) -> PermutationTest:
     """Test the difference between two metrics' correlations with human ratings.
 
-        Only items with all three scores count. Each metric is standardised over them, since swapped
-        scores have to be on one scale. Each resample then swaps the two metrics' scores, each with
-        probability one half. Where there are at most 16,384 different swaps, each of them is taken once
-        instead: k units have 2^(k - 1), each with a mirror that turns the difference's sign, which a
-        one-sided test counts too.
+    Only items with all three scores count. Each metric is standardised over them, since swapped
+    scores have to be on one scale. Each resample then swaps the two metrics' scores, each with
+    probability one half. Where there are at most 16,384 different swaps, each of them is taken once
+    instead: k units have 2^(k - 1), each with a mirror that turns the difference's sign, which a
+    one-sided test counts too.
 
-        Parameters
-        ----------
-        frame, level, coefficient, constant, kendall
-            As for `nlgjudge.correlation`.
-        a, b, human
-            Three different numeric columns, named as for `nlgjudge.correlation`; NaN marks a missing score.
-        seed
-            At least 0. With the scores, it seeds the generator: the same scores give the same p under
-            whatever names, and `a` against `b` gives that of `b` against `a`.
-        units
-            What is swapped as a whole: all scores of a document (the claim is about other documents),
-            all scores of a system (about other systems), or each item on its own (about both, if items
-            are independent). Where a judge's errors stick to systems, the first and the last hold for
-            these systems only, and reject a true null several times too often beyond them.
-        resamples
-            Swaps that are drawn, at least 1; p cannot fall below 1 / (resamples + 1).
-        alternative
-            Resamples as extreme as the observed difference count as more extreme; "greater": `a`
-            correlates better.
+    Parameters
+    ----------
+    frame, level, coefficient, constant, kendall
+        As for `nlgjudge.correlation`.
+    a, b, human
+        Three different numeric columns, named as for `nlgjudge.correlation`; NaN marks a missing score.
+    seed
+        At least 0. With the scores, it seeds the generator: the same scores give the same p under
+        whatever names, and `a` against `b` gives that of `b` against `a`.
+    units
+        What is swapped as a whole: all scores of a document (the claim is about other documents),
+        all scores of a system (about other systems), or each item on its own (about both, if items
+        are independent). Where a judge's errors stick to systems, the first and the last hold for
+        these systems only, and reject a true null several times too often beyond them.
+    resamples
+        Swaps that are drawn, at least 1; p cannot fall below 1 / (resamples + 1).
+    alternative
+        Resamples as extreme as the observed difference count as more extreme; "greater": `a`
+        correlates better.
 
-        Raises
-        ------
-        ValueError
-            For unknown options, fewer than one resample, columns that are not three, and as
-            `nlgjudge.correlation` does.
+    Raises
+    ------
+    ValueError
+        For unknown options, fewer than one resample, columns that are not three, and as
+        `nlgjudge.correlation` does.
 
-        Examples
-        --------
-        `a` ranks four systems as people do and `b` gets two pairs of them wrong. Of the eight different
-        swaps only the one that swaps nothing gives as large a difference.
+    Examples
+    --------
+    `a` ranks four systems as people do and `b` gets two pairs of them wrong. Of the eight different
+    swaps only the one that swaps nothing gives as large a difference.
 
-        >>> import pandas as pd
-    from scipy.sparse import csr_array, vstack
-    from scipy.stats import rankdata
-        >>> frame = pd.DataFrame({"doc_id": "d", "system_id": list("wxyz"), "human": [1, 2, 3, 4],
-        ...                       "a": [1, 2, 3, 4], "b": [2, 1, 4, 3]})
-        >>> found = permutation_test(frame, "a", "b", "human", units="systems")
-        >>> round(found.difference, 6), found.p, found.resamples, found.exact
-        (0.4, 0.125, 8, True)
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"doc_id": "d", "system_id": list("wxyz"), "human": [1, 2, 3, 4],
+    ...                       "a": [1, 2, 3, 4], "b": [2, 1, 4, 3]})
+    >>> found = permutation_test(frame, "a", "b", "human", units="systems")
+    >>> round(found.difference, 6), found.p, found.resamples, found.exact
+    (0.4, 0.125, 8, True)
     """
     check_correlation(level, coefficient, constant, kendall)
     check_options(units=(units, UNITS), alternative=(alternative, ALTERNATIVES))
