@@ -7,7 +7,6 @@ from html import escape
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from scipy.stats import t
@@ -16,7 +15,6 @@ from nlgjudge.data.checks import check_known, check_whole, first
 from nlgjudge.data.paths import out
 from nlgjudge.judging.judge import all_or_waiting
 from nlgjudge.judging.scoring import reply_counts
-from nlgjudge.ledger import figures
 from nlgjudge.ledger.comparison import with_interval
 from nlgjudge.ledger.sentences import listed
 from nlgjudge.ledger.setups import in_words, plan_of, setups_of
@@ -183,6 +181,8 @@ class Ablation:
 
     def figure(self) -> Figure:
         """Draw the differences with their intervals, a panel for each aspect."""
+        from nlgjudge.ledger import figures  # an ablation without a figure draws nothing
+
         names = {"difference": "value", "difference_low": "ci_low", "difference_high": "ci_high"}
         drawn = self.table.reset_index().rename(columns=names)
         group = f"Spearman, {self.how['level']} level, 95% interval for these systems"
@@ -204,9 +204,11 @@ class Ablation:
         path = out(sample) / "ablation" / f"{name}.csv"
         path.parent.mkdir(parents=True, exist_ok=True)
         self.table.to_csv(path)
+        from nlgjudge.ledger import figures
+
         drawn = self.figure()
         figures.save(drawn, name, sample=sample)
-        plt.close(drawn)
+        figures.plt.close(drawn)
 
     def moved(self) -> pd.DataFrame:
         """Show how far the scores moved, by aspect.

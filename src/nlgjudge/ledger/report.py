@@ -14,7 +14,6 @@ import pandas as pd
 
 from nlgjudge.data.schema import Benchmark
 from nlgjudge.judging.scoring import item_scores, reply_counts
-from nlgjudge.ledger import figures
 from nlgjudge.ledger.comparison import with_interval
 from nlgjudge.metrics.lexical import lexical_baselines
 from nlgjudge.stats.categories import category_agreement
@@ -134,6 +133,8 @@ class Report:
         matplotlib.figure.Figure
             None where no method can be compared.
         """
+        from nlgjudge.ledger import figures  # a report without a figure draws nothing
+
         panels = {aspect: f"{aspect} ({one.level})" for aspect, one in self.aspects.items()}
         drawn = [
             one.table.rename_axis("label").reset_index().assign(aspect=panels[aspect])
