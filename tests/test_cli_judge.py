@@ -9,7 +9,6 @@ import re
 
 import pytest
 
-from batch_api import Api
 from loopback import completion, error, words
 from nlgjudge.cli import FAILED, UNFINISHED, main
 
@@ -102,17 +101,16 @@ def test_on_the_sample_nothing_is_asked_unless_it_is_requested(serve, judge):
     assert not server.requests
 
 
-@pytest.mark.parametrize("name", ["openai:m", "batch:m"])
-def test_a_plan_asks_nothing(serve, judge, name):
+def test_a_plan_asks_nothing(serve, judge):
     server = serve(rated)
-    _, printed = judge("--plan", "--samples", "20", "--price", "0", "2", name=name)
+    _, printed = judge("--plan", "--samples", "20", "--price", "0", "2")
     assert "plan: 72 calls" in printed.out
     assert "7,200 completion tokens, 0 of 1,440 replies" in printed.out
     assert "cost 0.0144" in printed.out
-    _, printed = judge("--plan", "--logprobs", "--price", "0", "2", name=name)
+    _, printed = judge("--plan", "--logprobs", "--price", "0", "2")
     assert "360 completion tokens" in printed.out and "cost 0.0007" in printed.out  # five each
     assert "20 replies an item estimate them: 7,200 completion tokens, cost 0.0144" in printed.out
-    _, printed = judge("--plan", name=name)
+    _, printed = judge("--plan")
     assert "cost unknown (give --price)" in printed.out
     assert "plan: surface takes no call" in judge("--plan", name="surface")[1].out
     assert server.requests == []
@@ -166,26 +164,6 @@ def test_a_run_that_a_limit_stopped_says_so_and_goes_on(serve, judge, tmp_path, 
     assert "the same command goes on from there" in printed.err
     assert [row["reason"] for row in rows(out)] == [""] * 5 + ["not asked"] * 7
     assert judge(*options)[0] == 0 and len(server.requests) == 12
-
-
-def test_a_batch_waits_and_then_is_read(serve, judge):
-    api = Api(lambda *_: "Score: 3")
-    serve(api)
-
-    def batch(*options):
-        prompts = [FLUENCY, "geval/summarization/coherence"]
-        options = ("--limit", "1", "--price", "1", "1", *options)
-        return judge(*options, name="batch:m", prompts=prompts)
-
-    status, printed = batch("--max-cost", "0.0001")
-    assert status == FAILED
-    assert "a batch cannot be stopped half way: nothing was submitted" in printed.err
-    status, printed = batch("--max-cost", "1")
-    assert status == UNFINISHED and "12 requests are waiting for batch_0" in printed.err
-    for name in api.batches:
-        api.finish(name)
-    status, printed = batch()
-    assert status == 0 and "replies: 12 parsed, 0 unparsed, 0 refused" in printed.out
 
 
 # Prompts.

@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
-from batch_api import Api
 from loopback import Loopback, completion
 from nlgjudge import workflow
 from nlgjudge.cli import FAILED, UNFINISHED, main
@@ -189,11 +188,6 @@ def test_a_budget_is_for_all_judges_of_a_command(house, run):
         assert stopped.returncode == UNFINISHED and len(server.requests) == 230
         assert "the same command goes on from there" in stopped.stderr
     assert {json.loads(body)["model"] for body in server.requests} == {"a", "b"}
-    with answering({}) as server:
-        named = "--judge G-EVAL-3.5=openai:a --judge batch:d"
-        refused = run(server, f"geval/table2 {named} --max-calls 2")
-        assert refused.returncode == FAILED and not server.requests
-    assert "the limit is 2, and a batch cannot be stopped half way" in refused.stderr
 
 
 def test_rows_that_send_the_same_are_asked_once_and_say_what_was_sent(house, run):
@@ -290,30 +284,6 @@ def test_a_cell_needs_half_of_its_items_rated(house, run):
     assert cells.loc[~few, "ours"].notna().all()
     why = "left out because fewer than half of the items are rated"
     assert f"{why}: G-EVAL-4, topical_chat, naturalness" in found.stdout
-
-
-def test_batches_are_submitted_left_and_collected_for_all_rows(house, run):
-    texts, _ = people(["geval/table2", "chatgpt/table6"])
-    line = "geval/table2 chatgpt/table6 --judge batch:m --limit 12 --without-logprobs"
-    api = Api(lambda prompt, _: texts[prompt])
-    with Loopback(api) as server:
-        submitted = run(server, line)
-        names = list(api.batches)
-        early = run(server, line)
-        for left in (submitted, early):
-            assert left.returncode == UNFINISHED, left.stderr
-            assert "requests are waiting for batch_0" in left.stderr
-            assert not (house / "build").exists()
-        for name in names:
-            api.finish(name)
-        found = run(server, f"{line} --without-notebooks")
-    assert found.returncode == 0, found.stderr
-    assert list(api.batches) == names  # nothing was submitted twice
-    lines = [line for name in names for line in api.batches[name]["lines"]]
-    assert len({line["custom_id"] for line in lines}) == len(lines) > 80
-    replies = pd.read_csv(folder_of(house) / "replies.csv")
-    assert (replies["read"] == replies["replies"]).all() and replies["row"].nunique() == 6
-    assert (reruns.read_rerun(folder_of(house)).means["ours"] > 0.9).all()
 
 
 @pytest.mark.parametrize(

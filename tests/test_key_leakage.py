@@ -8,7 +8,6 @@ from urllib.parse import quote
 
 import pytest
 
-from batch_api import Api
 from loopback import Loopback, completion, error
 from nlgjudge.cli import main
 
@@ -24,7 +23,6 @@ PARTS = {
 WORK = """
 import sys, traceback, warnings
 from nlgjudge.judging import live
-from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.judge import JudgeError
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.reading import Reading
@@ -34,11 +32,11 @@ from nlgjudge.judging.tasks import Task
 warnings.simplefilter("always")
 live.PAUSE = 0
 store = Store("out/replies.sqlite")
-def run(word, number=3, judge=Live, **settings):
+def run(word, number=3, **settings):
     tasks = [Task(f"{word}{i}", "coherence", f"{word} {i}", {}, Reading(), 2, settings)
              for i in range(number)]
     try:
-        for reply in judge("m", store, **({"progress": True} if judge is Live else {})).replies(tasks):
+        for reply in Live("m", store, progress=True).replies(tasks):
             print(reply)
     except JudgeError as error:
         print(error)
@@ -46,8 +44,6 @@ def run(word, number=3, judge=Live, **settings):
 for word in sys.argv[1:]:
     run(word, 40 if word == "refused" else 3)
 run("plain", temperature=0)
-run("batch", judge=Batch)
-run("batch", judge=Batch)
 store.export("out/replies.jsonl")
 store.export("out/replies.jsonl.gz")
 print("done")
@@ -65,8 +61,6 @@ SPELLINGS = {
 
 
 def answer(_, request, body):
-    if "/files" in request[1] or "/batches" in request[1]:
-        return api(_, request, body)
     if request[1].startswith("/moved"):
         return 307, b"", {"location": f"/v1/{quote(KEY, safe='')}/chat/completions"}
     body = json.loads(body)
@@ -92,12 +86,8 @@ def answer(_, request, body):
 
 @pytest.fixture
 def server():
-    api.files.clear()
     with Loopback(answer) as made:
         yield made
-
-
-api = Api(lambda prompt, sample: f"Score: 2, says {KEY}")
 
 
 def environment(server, folder, key=KEY):
@@ -152,10 +142,6 @@ def test_the_key_is_in_no_file_and_no_output(server, commands, run, house, tmp_p
     root = {"NLGJUDGE_ROOT": str(house)}
     faults = ["wrong", "forbidden", "no quota", "refused", "page", "broken", "malformed"]
     said = {"script": commands.run("-c", WORK, *faults, *SPELLINGS, **here)}
-    for name in api.batches:
-        api.finish(name, "failed", only=0)
-        api.batches[name]["errors"] = {"data": [{"code": "x", "message": f"bad file of {KEY}"}]}
-    said["batch"] = commands.run("-c", WORK, **here)
     rate = [
         "--traceback",
         "judge",
@@ -191,7 +177,6 @@ def test_the_key_is_in_no_file_and_no_output(server, commands, run, house, tmp_p
     assert len(bad) == len(SPELLINGS) and all(line.count("[key]") == 1 for line in bad)
     assert bad.count(bad[0]) == len(bad) - 1  # all of the key is gone, but for what surrounds one
     assert "Score: 2, says [key]" in script and "Traceback" in said["script"].stderr
-    assert "the batch failed: bad file of [key]" in said["batch"].stderr
     assert "a line break or control character" in said["break"].stderr
     assert "a character that is not ASCII" in said["accent"].stderr
     assert said["blanks"].returncode == 0 == said["rerun"].returncode == said["judge"].returncode

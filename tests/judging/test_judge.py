@@ -98,7 +98,6 @@ def test_an_object_with_replies_is_a_judge_with_harmless_defaults(items):
     [
         ("surface", False, False),
         ("openai:surface", True, False),
-        ("batch:m", True, False),
         ("openai:m+surface", False, False),
         ("openai:m+openai:n", True, False),
     ],

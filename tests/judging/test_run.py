@@ -10,7 +10,6 @@ import pytest
 from loopback import completion, words
 from nlgjudge.data.benchmarks import load
 from nlgjudge.judging.baseline import Baseline
-from nlgjudge.judging.batch import Batch
 from nlgjudge.judging.judge import Judge
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.prompts import as_prompt, prompt
@@ -45,10 +44,6 @@ def test_judges_by_name(store, tmp_path, monkeypatch):
     monkeypatch.delenv("NLGJUDGE_CACHE", raising=False)
     with get_judge("openai:gpt-x").store as cached:
         assert cached.path == tmp_path / "data" / "cache" / "replies.sqlite"
-    batch = get_judge("batch:gpt-x", store=store, timeout=5)
-    assert isinstance(batch, Batch) and (batch.name, batch.timeout) == ("batch:gpt-x", 5)
-    with pytest.raises(ValueError, match="judge 'batch:m': a batch cannot stop at a limit"):
-        get_judge("batch:m", store=store, max_cost=2)
     assert isinstance(get_judge("surface", price=[1, 4], max_cost=2), Baseline)  # it costs nothing
     monkeypatch.undo()
     frame = pd.DataFrame([("i", "fluency", 0, "3")], columns=COLUMNS[:4])
@@ -59,14 +54,14 @@ def test_judges_by_name(store, tmp_path, monkeypatch):
     assert judge.held.model == "gpt-3.5-turbo-0613"
 
 
-BAD = ["", "gpt-4", "openai", "openai:", "batch:", "anthropic:x", "replay:x.sqlite"]
+BAD = ["", "gpt-4", "openai", "openai:", "batch:m", "anthropic:x", "replay:x.sqlite"]
 
 
 @pytest.mark.parametrize(
     "judge, message",
     [
         (5, "judge=5: expected a name, as openai:MODEL"),
-        *((spec, f"judge {spec!r}: expected openai:MODEL, batch:MODEL, .*surface") for spec in BAD),
+        *((spec, f"judge {spec!r}: expected openai:MODEL, .*surface") for spec in BAD),
         ("surfce", "judge 'surfce': expected .*; no kind .*: did you mean 'surface'"),
         ("replay:nobody/x", "no recording 'nobody/x'; there are .*closer_look/geval,"),
         ("replay:closer_lok/geval", "'closer_lok/geval': did you mean 'closer_look/geval'"),

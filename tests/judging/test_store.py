@@ -240,13 +240,7 @@ def test_replies_are_dropped_to_be_asked_again(store, capsys, options, left):
 
 def test_the_commands_of_the_store(store, capsys):
     filled(store)
-    store.open_batch("b1", ENDPOINT, {KEY: [0, asked()]})
     where = ["--store", str(store.path)]
     assert main(["replies", "totals", *where]) == 0
     assert f"m@{ENDPOINT}: 3 replies" in capsys.readouterr().out
-    assert main(["replies", "batches", *where]) == 0
-    assert f"b1 at {ENDPOINT}: 1 requests\n1 open batches" in capsys.readouterr().out
-    assert main(["replies", "batches", "--give-up", "b2", *where]) == 1
-    assert "has no open batch b2; open: b1" in capsys.readouterr().err
-    assert main(["replies", "batches", "--give-up", "b1", *where]) == 0 and not store.batches()
     assert main(["replies", "drop", *where]) == 2

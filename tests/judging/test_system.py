@@ -5,9 +5,8 @@ import json
 import pandas as pd
 import pytest
 
-from batch_api import Api
 from loopback import completion
-from nlgjudge.judging.judge import Judge, Waiting
+from nlgjudge.judging.judge import Judge
 from nlgjudge.judging.live import Live
 from nlgjudge.judging.planning import plan
 from nlgjudge.judging.prompts import as_prompt
@@ -58,18 +57,6 @@ def test_it_arrives_first_and_is_stored_apart(serve, store):
     assert sent == [SENT, SENT[1:]]
     replayed = judge_items(ITEMS, TEXT, Replay.from_store(store, "m"), system=STRICT)
     assert replayed["score"].tolist() == [1]
-
-
-def test_it_arrives_first_in_a_batch(serve, store):
-    api = Api()
-    serve(api)
-    how = {"judge": "batch:m", "store": store, "system": STRICT}
-    with pytest.raises(Waiting):
-        judge_items(ITEMS, TEXT, **how)
-    assert [line["body"]["messages"] for line in api.batches["batch_0"]["lines"]] == [SENT]
-    api.answer = lambda prompt, sample: "2"
-    api.finish("batch_0")
-    assert judge_items(ITEMS, TEXT, **how)["score"].tolist() == [2]
 
 
 def test_a_plan_counts_its_tokens(store):

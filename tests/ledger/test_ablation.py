@@ -10,11 +10,10 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
-from batch_api import Api
 from loopback import completion
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.data.schema import build
-from nlgjudge.judging.judge import Jury, Waiting
+from nlgjudge.judging.judge import Jury
 from nlgjudge.judging.tasks import Reply
 from nlgjudge.ledger.setups import SETUP
 
@@ -212,17 +211,6 @@ def test_a_budget_is_of_both_and_its_end_is_said(chats, served):
         found.ask()
     assert len(served.requests) == 5
     assert "openai:m: the limit on cost was reached" in repr(found) and "not asked" in repr(found)
-
-
-def test_both_set_ups_of_a_batch_go_out_before_it_waits(chats, serve):
-    api = Api(lambda prompt, sample: str(1 + len(prompt) % 3))
-    serve(api)
-    found = compared(chats, SERVED | {"judge": "batch:m"}, {"options": {"temperature": 0}}, limit=2)
-    with pytest.raises(Waiting, match="20 requests are waiting for batch_0, batch_1"):
-        found.ask()
-    for name in list(api.batches):
-        api.finish(name)
-    assert found.ask().table.loc["coherence", "n"] == 10 and len(api.batches) == 2
 
 
 class Refuses:

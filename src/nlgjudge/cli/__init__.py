@@ -10,11 +10,11 @@ from importlib import import_module
 import click
 
 FAILED = 1  # wholly or in part; the message says why
-UNFINISHED = 3  # stopped at a limit, or waiting for a batch: the same command goes on
+UNFINISHED = 3  # stopped at a limit: the same command goes on
 INTERRUPTED = 130  # 128 and SIGINT, as shells have it
 STATUS = (
     "Exit status: 0 all well, 1 failed wholly or in part, 2 wrong command line, 3 stopped at a limit "
-    "or waiting for a batch (the same command goes on), 130 interrupted (what is stored stays)."
+    "(the same command goes on), 130 interrupted (what is stored stays)."
 )
 
 
@@ -25,7 +25,7 @@ COMMANDS = {
     "judge": ("judge", "Let a judge rate a benchmark, after showing what it takes."),
     "ledger": ("files", "Merge the last run's results, and report what differs."),
     "prompts": ("files", "Prompts: list them, or show one."),
-    "replies": ("files", "The store of replies: export, import, totals, batches, drop."),
+    "replies": ("files", "The store of replies: export, import, totals, drop."),
     "rerun": ("rerun", "Ask a judge of yours for the papers' rows."),
 }
 

@@ -125,7 +125,7 @@ def show_prompt(name):
 
 @cli.group()
 def replies():
-    """The store of replies: export, import, totals, batches, drop."""
+    """The store of replies: export, import, totals, drop."""
 
 
 def open_store(path):
@@ -161,29 +161,6 @@ def count_replies(store):
         click.echo(", ".join(f"{name} {value}" for name, value in opened.totals().items()))
         for (model, endpoint), number in opened.endpoints().items():
             click.echo(f"{model}@{endpoint}: {number} replies")
-
-
-@command(replies, "batches", "nlgjudge replies batches --give-up batch_abc")
-@click.option("--give-up", metavar="BATCH", help="Forget this batch; its requests are sent again.")
-@STORE
-def list_batches(give_up, store):
-    """List submitted batches that are not collected yet, or give one up."""
-    with open_store(store) as opened:
-        batches = opened.batches()
-        if give_up and give_up not in batches:
-            raise ValueError(
-                f"{opened.path} has no open batch {give_up}; open: {', '.join(batches)}"
-            )
-        if give_up:
-            opened.close_batch(give_up)
-            click.echo(
-                f"{give_up} is given up: its {len(batches[give_up]['lines'])} requests will be sent "
-                "again. Cancel it at the server too, or it may still be charged."
-            )
-            return
-        for name, batch in batches.items():
-            click.echo(f"{name} at {batch['endpoint']}: {len(batch['lines'])} requests")
-        click.echo(f"{len(batches)} open batches in {opened.path}")
 
 
 @command(replies, "drop", "nlgjudge replies drop --model gpt-4o-mini --reason no_rating --yes")

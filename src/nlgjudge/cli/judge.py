@@ -1,6 +1,5 @@
 """The command `judge`: a judge's ratings of a benchmark, next to people's."""
 
-from functools import partial
 from pathlib import Path
 
 import click
@@ -20,7 +19,6 @@ from nlgjudge.cli.judge_options import (
 from nlgjudge.data.checks import unknown
 from nlgjudge.data.sample import task
 from nlgjudge.judging import prompts as library
-from nlgjudge.judging.judge import all_or_waiting
 from nlgjudge.judging.scoring import reply_counts
 
 
@@ -53,7 +51,7 @@ from nlgjudge.judging.scoring import reply_counts
 def rate(benchmark, judge, prompts, output, limit, source, plan, store, pattern, **options):
     """Let JUDGE rate the items of BENCHMARK, and compare its ratings with people's.
 
-    JUDGE is openai:MODEL, batch:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL or surface, or
+    JUDGE is openai:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL or surface, or
     several of them joined by +, for their mean. With --plan nothing is asked.
     """
     rated = nj.load(benchmark, source)
@@ -69,16 +67,15 @@ def rate(benchmark, judge, prompts, output, limit, source, plan, store, pattern,
     names = ("samples", "temperature", "max_tokens", "logprobs", "sampling")
     request = {name: options.pop(name) for name in names}
     with open_store(store) as opened_store:
-        judges, budget = open_judges([judge], opened_store, items=items, **options)
+        judges = open_judges([judge], opened_store, items=items, **options)
         plans = nj.judge_items(items, prompts, judges[judge], **request, plan=True)
-        report_plan(plans.reset_index(), judges, budget)
+        report_plan(plans.reset_index(), judges)
         if plan:
             return 0
-        # Every batch is submitted before one is waited for.
-        parts = all_or_waiting(
-            partial(nj.judge_items, items, prompt, judges[judge], **request) for prompt in prompts
-        )
-    by_prompt = {prompt.name: part for prompt, part in zip(prompts, parts)}
+        by_prompt = {
+            prompt.name: nj.judge_items(items, prompt, judges[judge], **request)
+            for prompt in prompts
+        }
     responses = pd.concat(by_prompt, names=["prompt"]).reset_index(level="prompt")
     if output:
         responses.to_csv(output, index=False)

@@ -72,11 +72,6 @@ OPTIONS = (
     click.option("--max-calls", type=click.IntRange(0), help="Stop after this many calls of all."),
     click.option("--concurrency", type=click.IntRange(1), default=64, help="Calls at once.  [64]"),
     click.option("--timeout", type=POSITIVE, default=60, help="Seconds until a call fails.  [60]"),
-    click.option(
-        "--despite-batches",
-        is_flag=True,
-        help="Ask, and pay, also for requests in an open batch of the same store.",
-    ),
     STORE,
 )
 
@@ -96,13 +91,13 @@ def open_judges(names, store, *, max_cost, max_calls, price, items=None, **live)
     for name in dict.fromkeys(names):
         served = {"progress": True, **live} if "openai:" in name else {}
         judges[name] = nj.get_judge(name, **common, **served)
-    return judges, budget
+    return judges
 
 
 def refuse_sample(source, planned, names):
     """Say that only the sample is here, and whether a served judge may not be asked about it."""
     click.echo(f"SAMPLE: {SAMPLE_NOTICE}; `nlgjudge data fetch` downloads the real data")
-    is_served = any("openai:" in name or "batch:" in name for name in names)
+    is_served = any("openai:" in name for name in names)
     refused = source == "auto" and not planned and is_served
     if refused:
         message = "nothing was asked. Give --source sample to ask about the sample"
@@ -110,8 +105,8 @@ def refuse_sample(source, planned, names):
     return refused
 
 
-def report_plan(plan, judges, budget):
-    """Print what each prompt or row takes, and all together; refuse a batch that would go over the budget."""
+def report_plan(plan, judges):
+    """Print what each prompt or row takes, and all together."""
     if not len(plan) or not any(judge.asks for judge in judges.values()):
         click.echo(f"plan: {', '.join(judges)} takes no call")
         return
@@ -129,8 +124,6 @@ def report_plan(plan, judges, budget):
             f"them: {total['tokens_without_logprobs']:,.0f} completion tokens, "
             f"{_cost(total.get('cost_without_logprobs'))}"
         )
-    if any("batch:" in name for name in judges):
-        budget.refuse(total["calls"], total.get("cost"))
 
 
 def _cost(cost):

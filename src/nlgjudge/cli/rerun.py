@@ -17,7 +17,6 @@ from nlgjudge.cli.judge_options import (
 )
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.paths import workplace
-from nlgjudge.judging.judge import all_or_waiting
 from nlgjudge.ledger import ledger, rerun_requests, reruns
 
 
@@ -65,7 +64,7 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
     if is_sample and refuse_sample(source, plan, named.values()):
         return FAILED
     with open_store(store) as opened_store:
-        opened, budget = open_judges(named.values(), opened_store, **options)
+        opened = open_judges(named.values(), opened_store, **options)
 
         def ask(paper, plan_only=False):
             rows = rerun_requests.rows_of(paper, tables[paper])
@@ -84,19 +83,16 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
 
         planned = {paper: ask(paper, plan_only=True) for paper in tables}
         plans = {paper: run.plan for paper, run in planned.items()}
-        report_plan(pd.concat(plans, names=["paper"]).reset_index(), opened, budget)
+        report_plan(pd.concat(plans, names=["paper"]).reset_index(), opened)
         for notice in filter(None, (run.notice for run in planned.values())):
             click.echo(f"plan: {notice}")
         if plan:
             return 0
         runs = {}
-
-        def step(paper):
-            if not any(run.stopped for run in runs.values()):
-                runs[paper] = ask(paper)
-
-        # Every batch is submitted before one is waited for.
-        all_or_waiting((lambda paper=paper: step(paper)) for paper in tables)
+        for paper in tables:
+            runs[paper] = ask(paper)
+            if runs[paper].stopped:
+                break
     folder = reruns.place([*opened], request, limit, is_sample)
     reruns.save(runs, folder)
     for paper, run in runs.items():

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator
 from numbers import Real
 from types import SimpleNamespace
 
@@ -19,66 +18,6 @@ class JudgeError(Exception):
     """A judge cannot go on; the message says why and what to do. `status` is a command's exit status."""
 
     status = 1
-
-
-class Waiting(JudgeError):
-    """Replies are still to come from a batch; the same call goes on later.
-
-    Parameters
-    ----------
-    judge
-        Its name.
-    batches
-        By batch, the keys of the requests that wait in it.
-    advice
-        What to do, as the end of a sentence.
-    """
-
-    status = 3
-
-    def __init__(self, judge: str, batches: dict[str, set[str]], advice: str):
-        self.judge = judge
-        self.batches = batches
-        self.advice = advice
-        number = len(set().union(*batches.values()))
-        super().__init__(
-            f"{judge}: {number} requests are waiting for {', '.join(batches)}; {advice}"
-        )
-
-
-def all_or_waiting(steps: Iterable[Callable]) -> list:
-    """Take all steps, also if some of them wait for a batch.
-
-    Parameters
-    ----------
-    steps
-        Functions without arguments.
-
-    Returns
-    -------
-    list
-        What each returned.
-
-    Raises
-    ------
-    Waiting
-        After the last step, with the requests of all steps that wait.
-    """
-    results = []
-    waiting = []
-    for step in steps:
-        try:
-            results.append(step())
-        except Waiting as error:
-            waiting.append(error)
-    if not waiting:
-        return results
-    batches: dict[str, set[str]] = {}
-    for wait in waiting:
-        for batch, keys in wait.batches.items():
-            batches[batch] = batches.get(batch, set()) | keys
-    judges = dict.fromkeys(wait.judge for wait in waiting)
-    raise Waiting(", ".join(judges), batches, waiting[0].advice)
 
 
 class Budget:
@@ -108,23 +47,6 @@ class Budget:
                 f"{in_flight} calls in flight"
             )
         return ""
-
-    def refuse(self, calls: int, cost: float | None) -> None:
-        """Refuse a plan over a limit, for a judge that cannot stop half way; without a price, `cost` is None.
-
-        Raises
-        ------
-        ValueError
-        """
-        if self.max_cost is not None and cost is None:
-            raise ValueError("a limit on cost needs a price: give --price IN OUT (price=)")
-        limits = ("cost", self.max_cost, cost or 0.0), ("calls", self.max_calls, calls)
-        for name, limit, planned in limits:
-            if limit is not None and planned > limit:
-                raise ValueError(
-                    f"the plan takes {name} of {planned:g}, the limit is {limit:g}, and a batch "
-                    "cannot be stopped half way: nothing was submitted"
-                )
 
 
 class Judge:
@@ -177,9 +99,6 @@ class Judge:
     def check(self, tasks: Iterable[Task]) -> None:
         """Refuse what it knows it cannot answer, before anything is asked."""
 
-    def submit(self, tasks: Iterable[Task]) -> object:
-        """Hand in what is answered later, as a batch does."""
-
     def stored(self, tasks: Iterable[Task], missing: str = NOT_ASKED) -> Iterator[Reply]:
         """Yield the replies that it has already; `missing` is the reason of a sample that it lacks."""
         return iter(())
@@ -212,17 +131,12 @@ class Jury(Judge):
 
     def each(self, ask):
         """What `ask` gives for each judge, in one frame with a column `judge`."""
-        parts = all_or_waiting(partial(ask, judge) for judge in self.judges)
-        named = [part.assign(judge=judge.name) for part, judge in zip(parts, self.judges)]
+        named = [ask(judge).assign(judge=judge.name) for judge in self.judges]
         return pd.concat(named, ignore_index=True)
 
     def check(self, tasks):
         for judge in self.judges:
             judge.check(tasks)
-
-    def submit(self, tasks):
-        for judge in self.judges:
-            judge.submit(tasks)
 
     @property
     def spent(self):

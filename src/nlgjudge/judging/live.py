@@ -12,7 +12,7 @@ from collections import Counter
 
 from tqdm import tqdm
 
-from nlgjudge.judging.judge import Budget, JudgeError, Waiting
+from nlgjudge.judging.judge import Budget, JudgeError
 from nlgjudge.judging.planning import CHARACTERS, prompt_tokens
 from nlgjudge.judging.served import Served, estimate
 from nlgjudge.judging.server import (
@@ -56,8 +56,6 @@ class Live(Served):
         Seconds without an answer after which the client tries again.
     progress
         Show a bar with calls, cost, errors and the time left.
-    despite_batches
-        Ask, and pay, also for requests in an open batch of the store.
     """
 
     def __init__(
@@ -71,7 +69,6 @@ class Live(Served):
         concurrency=CONCURRENCY,
         timeout=60,
         progress=False,
-        despite_batches=False,
     ):
         super().__init__(model, store, price)
         self.budget = budget or Budget()
@@ -85,7 +82,6 @@ class Live(Served):
         self.concurrency = concurrency
         self.timeout = timeout
         self.progress = progress
-        self.despite_batches = despite_batches
         self.spent = dict.fromkeys(("calls", "prompt_tokens", "completion_tokens"), 0)
         self.reasons = Counter()
         self._answered = 0
@@ -101,8 +97,6 @@ class Live(Served):
         ------
         JudgeError
             If the server cannot be reached, refuses the key or the model, or answers no request.
-        Waiting
-            When all is asked but the requests in an open batch of the store.
         """
         requests = [(self.key(task), task) for task in tasks]
         self.stopped = ""
@@ -119,38 +113,16 @@ class Live(Served):
                 "another run goes on from there",
                 stacklevel=2,
             )
-        self._refuse_open_batches(requests)
         yield from self.stored_at(requests, NOT_ASKED if self.stopped else NOT_ANSWERED)
 
     def _to_ask(self, requests):
-        """By key, the tasks that lack samples and are in no open batch; equal requests are asked once."""
-        waiting = self._in_batches()
+        """By key, the tasks that lack samples; equal requests are asked once."""
         to_ask = {}
         for digest, task in requests:
-            if digest in waiting or (digest in to_ask and to_ask[digest].n >= task.n):
-                continue
-            if self.missing(task, self.store.get(digest)):
+            is_asked = digest in to_ask and to_ask[digest].n >= task.n
+            if not is_asked and self.missing(task, self.store.get(digest)):
                 to_ask[digest] = task
         return to_ask
-
-    def _in_batches(self):
-        """The batch of each request that is in an open one and is not to be asked despite it."""
-        batches = {} if self.despite_batches else self.store.batches()
-        return {digest: name for name, batch in batches.items() for digest in batch["lines"]}
-
-    def _refuse_open_batches(self, requests):
-        waiting = self._in_batches()
-        batches = {}
-        for digest, task in requests:
-            if digest in waiting and self.missing(task, self.store.get(digest)):
-                batches.setdefault(waiting[digest], set()).add(digest)
-        if batches:
-            raise Waiting(
-                self.name,
-                batches,
-                f"all else is asked. Run batch:{self.model} to collect them, or ask and pay for them now "
-                "with --despite-batches (despite_batches=True)",
-            )
 
     def _say_failures(self, asked, before, reasons):
         failed = self.failures - before

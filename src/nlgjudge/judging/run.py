@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from os import PathLike
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from nlgjudge.data.paths import cache
 from nlgjudge.data.recordings import recording, recording_spec, recording_texts
 from nlgjudge.judging.baseline import Baseline
 from nlgjudge.judging.estimators import ESTIMATORS
-from nlgjudge.judging.judge import Budget, Judge, Jury, adapted, all_or_waiting
+from nlgjudge.judging.judge import Budget, Judge, Jury, adapted
 from nlgjudge.judging.planning import plan as planned
 from nlgjudge.judging.prompts import Prompt, as_prompt, check_fit, with_examples
 from nlgjudge.judging.reading import POLICIES
@@ -23,13 +22,12 @@ from nlgjudge.judging.scoring import responses
 from nlgjudge.judging.store import Store
 from nlgjudge.judging.tasks import Tasks
 
-KINDS = "openai:MODEL, batch:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL, surface"
+KINDS = "openai:MODEL, replay:RECORDING, replay:STORE.sqlite:MODEL, surface"
 # Sampling parameters that have an option of their own, under the same name everywhere.
 SAMPLING = ("temperature", "top_p", "max_tokens", "logprobs")
 # Options by kind of judge; what a served judge may spend is ignored by those that ask nobody.
 OPTIONS = {
-    "openai": ("concurrency", "timeout", "progress", "despite_batches"),
-    "batch": ("timeout",),
+    "openai": ("concurrency", "timeout", "progress"),
     "replay": ("missing",),
     "surface": (),
 }
@@ -73,7 +71,7 @@ def get_judge(
     Parameters
     ----------
     spec
-        ``openai:MODEL`` (any compatible endpoint), ``batch:MODEL``, ``replay:RECORDING`` (of the registry),
+        ``openai:MODEL`` (any compatible endpoint), ``replay:RECORDING`` (of the registry),
         ``replay:STORE.sqlite:MODEL`` or ``surface``, the rule-based baseline. A list, or names joined by ``+``, is the
         mean of several judges. A function of an item, which gives a number or a reply's text, and an object with
         `replies(tasks)` take no options.
@@ -88,10 +86,9 @@ def get_judge(
     per_minute
         Calls of a live judge per minute at most.
     budget
-        In place of both limits, a budget that is shared with other judges. A batch ignores it, so check its plan.
+        In place of both limits, a budget that is shared with other judges.
     **options
-        `concurrency, timeout, progress, despite_batches` of a live judge, `timeout` of a batch, `missing` of
-        a replay.
+        `concurrency, timeout, progress` of a live judge, `missing` of a replay.
 
     Returns
     -------
@@ -145,26 +142,17 @@ def _judge(spec, items, limits, options):
         return Baseline()
     if kind == "replay":
         return _replay(spec, name, items, options)
-    return _served(spec, kind, name, limits, options)
+    return _live(name, limits, options)
 
 
-def _served(spec, kind, model, limits, options):
+def _live(model, limits, options):
+    from nlgjudge.judging.live import Live
+
     store = limits["store"]
     if not isinstance(store, Store):
         store = Store(store or cache() / "replies.sqlite")
-    if kind == "openai":
-        from nlgjudge.judging.live import Live
-
-        own = {name: limits[name] for name in ("price", "per_minute", "budget")}
-        return Live(model, store, **own, **options)
-    from nlgjudge.judging.batch import Batch
-
-    if limits["max_cost"] is not None or limits["max_calls"] is not None:
-        raise ValueError(
-            f"judge {spec!r}: a batch cannot stop at a limit; leave out max_cost and max_calls and set "
-            "limit, or take openai:MODEL"
-        )
-    return Batch(model, store, price=limits["price"], **options)
+    own = {name: limits[name] for name in ("price", "per_minute", "budget")}
+    return Live(model, store, **own, **options)
 
 
 def _replay(spec, name, items, options):
@@ -295,8 +283,6 @@ def judge_items(
     if plan:
         lines = [{"prompt": part.prompt.name} | planned(judge, part) for part in tasks]
         return pd.DataFrame(lines).set_index("prompt")
-    for part in tasks:  # a batch stops while replies are missing, so all prompts go out first
-        judge.submit(part)
     return _responses(judge, tasks, {"policy": policy, "estimator": estimator})
 
 
@@ -304,7 +290,7 @@ def _responses(judge, tasks, how):
     """Read replies under each prompt; of a jury, from each judge."""
     if len(judge.judges) > 1:
         return judge.each(lambda member: _responses(member, tasks, how))
-    parts = all_or_waiting(partial(_ask, judge, part, how) for part in tasks)
+    parts = [_ask(judge, part, how) for part in tasks]
     return pd.concat(parts, ignore_index=True)
 
 

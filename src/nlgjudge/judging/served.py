@@ -1,4 +1,4 @@
-"""What a live judge and a batch share: requests and their keys, what the server rejects, stored replies."""
+"""What a live judge sends and keeps: requests and their keys, what the server rejects, stored replies."""
 
 import os
 import re

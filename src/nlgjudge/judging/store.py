@@ -1,6 +1,6 @@
 """Replies on disk: a killed run goes on where it was, and nothing stored is paid for again.
 
-One SQLite table holds the replies, a small one the open batches. A reply is found by the digest of its
+One SQLite table holds the replies. A reply is found by the digest of its
 request as it was asked, with the endpoint, and by its sample index. It never changes; only `drop` removes it.
 What was asked is in the row of the first sample only, because texts are long and samples are many.
 """
@@ -25,7 +25,6 @@ _TABLES = """
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT, sample INTEGER, asked TEXT NOT NULL, reply TEXT,
     created REAL DEFAULT ((julianday('now') - 2440587.5) * 86400), PRIMARY KEY (key, sample));
-CREATE TABLE IF NOT EXISTS batches (id TEXT PRIMARY KEY, endpoint TEXT, lines TEXT NOT NULL);
 """
 # What a stored reply has; `asked` has the rest: the request, its endpoint and its prompt.
 _REPLY: dict = {
@@ -98,7 +97,7 @@ class Store:
         except sqlite3.DatabaseError:
             self.close()
             raise
-        return len(tables) == 2
+        return "replies" in tables
 
     @contextmanager
     def _named(self):
@@ -278,22 +277,6 @@ class Store:
         with _open(path, "rt") as handle:
             rows = [_exported(line, f"{path}, line {at}") for at, line in enumerate(handle, 1)]
         self._insert(rows)
-
-    def batches(self) -> dict[str, dict]:
-        """Open batches: by id, their `endpoint` and their `lines`, as `open_batch` was given them."""
-        rows = self._fetch("SELECT id, endpoint, lines FROM batches ORDER BY rowid")
-        return {
-            name: {"endpoint": endpoint, "lines": json.loads(lines)}
-            for name, endpoint, lines in rows
-        }
-
-    def open_batch(self, name: str, endpoint: str, lines: dict[str, tuple]) -> None:
-        """Note a batch: by key, the first sample, what was asked, what differs in what was sent, and that."""
-        self._fetch("INSERT INTO batches VALUES (?, ?, ?)", (name, endpoint, _json(lines)))
-
-    def close_batch(self, name: str) -> None:
-        """Forget a batch, because it is collected or given up."""
-        self._fetch("DELETE FROM batches WHERE id = ?", (name,))
 
 
 def _json(value):

@@ -13,7 +13,6 @@ from scipy.stats import t
 
 from nlgjudge.data.checks import check_known, check_whole, first
 from nlgjudge.data.paths import out
-from nlgjudge.judging.judge import all_or_waiting
 from nlgjudge.judging.scoring import reply_counts
 from nlgjudge.ledger.comparison import with_interval
 from nlgjudge.ledger.sentences import listed
@@ -59,12 +58,8 @@ class Ablation:
             self.ask()
 
     def ask(self) -> Ablation:
-        """Ask both set-ups, compare them, and return itself; what is stored costs nothing.
-
-        `Waiting` is raised while a batch is open; another `ask` collects it.
-        """
-        replies = all_or_waiting(setup.ask for setup in self.setups.values())
-        self.replies = dict(zip(self.setups, replies))
+        """Ask both set-ups, compare them, and return itself; what is stored costs nothing."""
+        self.replies = {label: setup.ask() for label, setup in self.setups.items()}
         columns = [
             setup.scores(self.replies[label]).add_prefix(f"{label}:")
             for label, setup in self.setups.items()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pandas as pd
@@ -11,7 +10,6 @@ import pandas as pd
 from nlgjudge.data.benchmarks import load
 from nlgjudge.data.checks import check_known, first, unknown
 from nlgjudge.data.fetch import DataUnavailable
-from nlgjudge.judging.judge import all_or_waiting
 from nlgjudge.judging.planning import COUNTS, Count
 from nlgjudge.judging.prompts import Prompt, prompt
 from nlgjudge.judging.run import SAMPLING, get_judge, judge_items, sampling_settings
@@ -141,7 +139,7 @@ class Part(NamedTuple):
         return responses
 
     def _ask_once(self, judge, options):
-        """Replies to all prompts in one call, so that each batch is submitted before one is waited for."""
+        """Replies to all prompts in one call."""
         samples, sampling = self.sent(options)
         prompts = self.prompts
         if "pattern" in options:
@@ -336,19 +334,16 @@ def judges_of_rows(paper, artefacts, judge, limits):
 
 
 def ask_all(parts, judges, options, report):
-    """Replies and counts by part, and why the run stopped early; every batch is submitted before one is waited for."""
-    stopped, replies, counts = [], {}, {}
-
-    def ask(part):
-        if stopped:
-            return
+    """Replies and counts by part, and why the run stopped early."""
+    stopped, replies, counts = "", {}, {}
+    for part in parts:
         judge = judges[part.row.row]
         calls, cost = judge.spent["calls"], judge.cost
         try:
             _try_out(part, judge, options)
         except Unreadable as error:
-            stopped.append(str(error))
-            return
+            stopped = str(error)
+            break
         responses = part.ask(judge, options)
         spent = judge.spent["calls"] - calls, judge.cost - cost
         replies[part.key] = responses
@@ -358,9 +353,7 @@ def ask_all(parts, judges, options, report):
             report(
                 f"{part.row.row}, {part.scope.dataset}: {read:,} of {len(responses):,} replies read"
             )
-
-    all_or_waiting(partial(ask, part) for part in parts)
-    return replies, by_part(counts, REPLIES), "".join(stopped)
+    return replies, by_part(counts, REPLIES), stopped
 
 
 class Unreadable(ValueError):
@@ -371,7 +364,7 @@ def _try_out(part, judge, options):
     """Ask about the first items; they are stored, so that the whole run takes no call more for them."""
     samples, _ = part.sent(options)
     few = part.items.head(max(3, TRIED // (samples * len(part.aspects))))  # one text may be refused
-    if not judge.asks or "batch:" in judge.name or len(few) == len(part.items):
+    if not judge.asks or len(few) == len(part.items):
         return
     responses = part._replace(items=few).ask(judge, options)
     answered = responses[~responses["reason"].isin([NOT_ASKED, NOT_ANSWERED])]

@@ -172,7 +172,7 @@ def rerun(
     price
         Of a million prompt and a million completion tokens.
     max_cost
-        What all judges may spend together, in the price's currency; of a batch, by its plan.
+        What all judges may spend together, in the price's currency.
     options
         In place of the protocols': `samples`, `temperature`, `top_p`, `max_tokens`, other parameters of the request in
         a dict `sampling`, and `pattern`, a regular expression for ratings that are not read otherwise
@@ -202,8 +202,7 @@ def rerun(
     for name in options or {}:
         check_known("option", name, OPTIONS)
     options = {name: value for name, value in (options or {}).items() if value is not None}
-    budget = Budget(max_cost)
-    limits = {"price": price, "budget": budget}
+    limits = {"price": price, "budget": Budget(max_cost)}
     judges = judges_of_rows(paper, artefacts, judge, limits)
     parts = [part for part in parts_of(paper, artefacts) if part.row.row in judges]
     benchmarks, absent = benchmarks_of(parts, source)
@@ -217,8 +216,6 @@ def rerun(
     ]
     plan = plan_of(parts, judges, options, price)
     prompts = {prompt.name: prompt.digest for part in parts for prompt in part.prompts.values()}
-    if any("batch:" in name for name in plan["judge"]):
-        budget.refuse(plan["calls"].sum(), plan["cost"].sum() if price else None)
     if plan_only or not judge:
         said = [] if judge else ["no judge is named, so no request was sent"]
         if debates := list(dict.fromkeys(part.row.row for part in parts if part.debates)):
