@@ -6,7 +6,8 @@ import shlex
 import click
 import pytest
 
-from loopback import completion, words
+import nlgjudge as nj
+from loopback import completion
 from nlgjudge.cli import INTERRUPTED, cli, main
 from nlgjudge.data.paths import root
 
@@ -91,30 +92,13 @@ def test_an_interrupt_is_one_line(monkeypatch, capsys):
     assert said.startswith("nlgjudge: interrupted: ") and said.count("\n") == 0
 
 
-def test_replies_are_counted_exported_and_dropped(serve, tmp_path, capsys):
-    def answer(_, __, body):
-        """The first of the prompts has an answer without a rating, however often it is asked."""
-        return completion(["Hm." if words(body) == words(server.requests[0]) else "Score: 3"])
-
-    server = serve(answer)
-    store = ["--store", str(tmp_path / "s.sqlite")]
-    asked = ["judge", "topical_chat", "openai:m", "--prompts", "geval/dialogue/coherence"]
+def test_replies_are_exported_and_imported(serve, tmp_path, capsys):
+    serve(lambda *_: completion(["Score: 3"]))
+    mine, other = tmp_path / "mine.sqlite", tmp_path / "other.sqlite"
+    chats = nj.load("topical_chat", "sample")
     # One document of five responses.
-    asked += ["--limit", "1", "--source", "sample", *store]
-    assert main(asked) == 0
-    assert len(set(server.requests)) == 5
-    capsys.readouterr()
-    assert main(["replies", "totals", *store]) == 0
-    assert f"m@{server.url}: 5 replies" in capsys.readouterr().out
+    nj.judge_items(chats.items, "geval/dialogue/coherence", "openai:m", limit=1, store=mine)
     file = str(tmp_path / "replies.jsonl")
-    assert main(["replies", "export", file, *store]) == 0
-    drop = ["replies", "drop", "--reason", "no_rating", *store]
-    assert main(drop) == 0
-    assert "1 replies would be dropped" in capsys.readouterr().out
-    assert main([*drop, "--yes"]) == 0
-    assert main(["replies", "totals", *store]) == 0
-    assert "replies 4" in capsys.readouterr().out
-    assert main(["replies", "import", file, *store]) == 0
-    assert "5 replies in" in capsys.readouterr().out
-    assert main(["replies", "drop", *store]) == 2
-    assert "give --model, --prompt or --reason" in capsys.readouterr().err
+    assert main(["replies", "export", file, "--store", str(mine)]) == 0
+    assert main(["replies", "import", file, "--store", str(other)]) == 0
+    assert f"5 replies in {other}" in capsys.readouterr().out

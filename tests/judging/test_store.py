@@ -166,7 +166,6 @@ def test_a_damaged_row_is_missing_and_the_others_are_read(tmp_path, capsys, colu
         if column == "reply":
             store.add(KEY, asked(), {0: FULL})
             assert store.get(KEY)[0] == FULL
-    assert main(["replies", "totals", "--store", str(path)]) == 0
     assert main(["replies", "export", str(tmp_path / "all.jsonl"), "--store", str(path)]) == 0
 
 
@@ -217,30 +216,10 @@ def test_a_store_that_must_not_be_written_is_read():
             Path(name).chmod(0o755)
 
 
-@pytest.mark.parametrize(
-    "options, left",
-    [
-        (["--reason", "no_rating"], [0, 3]),
-        (["--prompt", "geval/", "--model", "m"], []),
-        (["--prompt", "abc", "--reason", "refusal"], [0, 3, 4]),
-        (["--model", "n"], [0, 3, 4]),
-    ],
-)
-def test_replies_are_dropped_to_be_asked_again(store, capsys, options, left):
+def test_replies_are_dropped_to_be_asked_again(store):
     filled(store)
-    command = ["replies", "drop", "--store", str(store.path), *options]
-    assert main(command) == 0 and len(store.get(KEY)) == 3
-    assert "would be dropped; add --yes" in capsys.readouterr().out
-    assert main([*command, "--yes"]) == 0 and list(store.get(KEY)) == left
-    assert len(store.get(OTHER)) == (options[-1] != "n")
+    store.drop([(KEY, 4)])
+    assert list(store.get(KEY)) == [0, 3]
     filled(store)  # what was dropped is stored again, and what was asked is still known
     assert list(store.get(KEY)) == [0, 3, 4]
     assert [row[2] for row in store.rows(model="m")] == [asked()] * 3
-
-
-def test_the_commands_of_the_store(store, capsys):
-    filled(store)
-    where = ["--store", str(store.path)]
-    assert main(["replies", "totals", *where]) == 0
-    assert f"m@{ENDPOINT}: 3 replies" in capsys.readouterr().out
-    assert main(["replies", "drop", *where]) == 2

@@ -1,4 +1,4 @@
-"""The command line: data, export, prompts, judge, replies, rerun, ledger. Notebooks are run with papermill."""
+"""The command line: data, export, prompts, replies, rerun, ledger. Notebooks are run with papermill."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ STATUS = (
 COMMANDS = {
     "data": ("files", "Upstream files: list, fetch, verify."),
     "export": ("files", "Write the recomputed results in the schema of Every Eval Ever."),
-    "judge": ("judge", "Let a judge rate a benchmark, after showing what it takes."),
     "ledger": ("files", "Merge the last run's results, and report what differs."),
     "prompts": ("files", "Prompts: list them, or show one."),
-    "replies": ("files", "The store of replies: export, import, totals, drop."),
+    "replies": ("files", "The store of replies: export, import."),
     "rerun": ("rerun", "Ask a judge of yours for the papers' rows."),
 }
 

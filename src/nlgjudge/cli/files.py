@@ -12,7 +12,6 @@ from nlgjudge.data.benchmarks import descriptions
 from nlgjudge.data.paths import cache
 from nlgjudge.data.registry import entries
 from nlgjudge.judging import prompts as library
-from nlgjudge.judging.reading import FORMS, Reading
 from nlgjudge.judging.store import Store
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -125,7 +124,7 @@ def show_prompt(name):
 
 @cli.group()
 def replies():
-    """The store of replies: export, import, totals, drop."""
+    """The store of replies: export, import."""
 
 
 def open_store(path):
@@ -151,53 +150,6 @@ def import_replies(file, store):
     with open_store(store) as opened:
         opened.load(file)
         click.echo(f"{opened.totals()['replies']} replies in {opened.path}")
-
-
-@command(replies, "totals", "nlgjudge replies totals")
-@STORE
-def count_replies(store):
-    """Count replies, tokens and cost, and the replies of each model and endpoint."""
-    with open_store(store) as opened:
-        click.echo(", ".join(f"{name} {value}" for name, value in opened.totals().items()))
-        for (model, endpoint), number in opened.endpoints().items():
-            click.echo(f"{model}@{endpoint}: {number} replies")
-
-
-@command(replies, "drop", "nlgjudge replies drop --model gpt-4o-mini --reason no_rating --yes")
-@click.option("--model", help="The model that was asked.")
-@click.option("--prompt", help="Name of the prompt, its beginning, or its digest.")
-@click.option("--reason", help="Why they have no rating, as the command judge counts it.")
-@click.option("--yes", is_flag=True, help="Drop them; without it they are only counted.")
-@STORE
-def drop_replies(model, prompt, reason, yes, store):
-    """Drop the replies that fit all options, so that the next run asks for them again."""
-    if not any((model, prompt, reason)):
-        raise click.UsageError("say which replies: give --model, --prompt or --reason")
-    dropped = []
-    counts = Counter()
-    with open_store(store) as opened:
-        for key, sample, request, reply in opened.rows(model=model):
-            why = reason_of(request["reading"], reply)
-            name = request["prompt"]
-            if prompt and not (name.startswith(prompt) or request["digest"] == prompt):
-                continue
-            if not reason or why == reason:
-                dropped.append((key, sample))
-                counts[request["request"]["model"], name or "no prompt", why or "rated"] += 1
-        if yes:
-            opened.drop(dropped)
-    for kind, number in counts.most_common():
-        click.echo(f"{number} of {', '.join(kind)}")
-    done = "were dropped" if yes else "would be dropped; add --yes to do it"
-    click.echo(f"{len(dropped)} replies {done}")
-
-
-def reason_of(reading, reply):
-    """Why a stored reply has no rating; empty if it has one."""
-    if reading["form"] not in FORMS or (reply["reason"] and not reply["text"].strip()):
-        return reply["reason"]
-    reason = Reading(**reading).read(reply["text"]).reason
-    return reply["reason"] or reason if reason else ""
 
 
 @command(cli, "export", "nlgjudge export build/every_eval_ever")
