@@ -1,6 +1,7 @@
 """The judges' table, and the same results in the schema of Every Eval Ever."""
 
 import json
+import runpy
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -9,13 +10,13 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
-from nlgjudge.cli import main
-from nlgjudge.ledger.export import export
+from nlgjudge.data.paths import root
 
 
 @pytest.fixture(scope="module")
 def records(tmp_path_factory):
     folder = tmp_path_factory.mktemp("export")
+    export = runpy.run_path(str(root() / "site" / "every_eval_ever.py"))["export"]
     return {path: json.loads(path.read_text(encoding="utf-8")) for path in export(folder)}
 
 
@@ -68,13 +69,6 @@ def test_judges_of_others_have_their_prompt_replies_and_year():
     assert set(found["kind"]) == {"recorded by others"} and set(found["date"]) == {"2023"}
     assert set(found["source"]) == {"Shen et al. 2023"} and found["replies"].notna().all()
     assert pd.to_numeric(found["value"]).between(-1, 1).all()
-
-
-def test_one_command_writes_all(tmp_path, capsys):
-    assert main(["export", str(tmp_path / "out")]) == 0
-    said = capsys.readouterr().out
-    files = list((tmp_path / "out").rglob("*.json"))
-    assert f"{len(files)} files" in said and files
 
 
 def test_the_cost_of_a_prompt_is_that_of_a_reruns_plan():

@@ -1,4 +1,4 @@
-"""The command line: data, export, prompts, replies, rerun, ledger. Notebooks are run with papermill."""
+"""The command line: data, prompts, replies, rerun, ledger. Notebooks are run with papermill."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ STATUS = (
 # Each command's module, imported when the command is used, and its line in the help.
 COMMANDS = {
     "data": ("files", "Upstream files: list, fetch, verify."),
-    "export": ("files", "Write the recomputed results in the schema of Every Eval Ever."),
     "ledger": ("files", "Merge the last run's results, and report what differs."),
     "prompts": ("files", "Prompts: list them, or show one."),
     "replies": ("files", "The store of replies: export, import."),

@@ -152,15 +152,6 @@ def import_replies(file, store):
         click.echo(f"{opened.totals()['replies']} replies in {opened.path}")
 
 
-@command(cli, "export", "nlgjudge export build/every_eval_ever")
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-def export(folder):
-    """Write the recomputed results in the schema of Every Eval Ever, a file for each judge."""
-    from nlgjudge.ledger.export import export as write
-
-    click.echo(f"{len(write(folder))} files below {folder}")
-
-
 @command(cli, "ledger", "nlgjudge ledger")
 @click.option("--refresh", is_flag=True, help="Copy the run's results into the repository instead.")
 def ledger(refresh):

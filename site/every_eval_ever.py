@@ -1,9 +1,13 @@
-"""Recomputed results in the schema of Every Eval Ever (evalevalai.com, version 0.3): figures and sources, no texts."""
+"""Recomputed results in the schema of Every Eval Ever (evalevalai.com, version 0.3): figures and sources, no texts.
+
+`python site/every_eval_ever.py build/every_eval_ever` writes a file for each judge.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import time
 import uuid
 from importlib.metadata import version
@@ -128,3 +132,7 @@ def _urls(dataset):
     names = dict.fromkeys(scope.benchmark for scope in scopes if scope.dataset in wanted)
     files = [entry for name in names for entry in benchmark_files(name)]
     return list(dict.fromkeys(f"https://github.com/{entry.repository}" for entry in files))
+
+
+if __name__ == "__main__":
+    print(f"{len(export(sys.argv[1]))} files below {sys.argv[1]}")
