@@ -11,7 +11,7 @@ from loopback import completion
 from nlgjudge.cli import INTERRUPTED, cli, main
 from nlgjudge.data.paths import root
 
-NAMES = ("data", "export", "prompts", "judge", "replies", "rerun", "ledger")
+NAMES = ("data", "prompts", "replies", "rerun", "ledger")
 
 
 def commands(group, path=()):
@@ -50,7 +50,6 @@ def test_each_command_has_an_example_that_it_takes(capsys):
     [
         ("--help", {"numpy", "pandas", "scipy", "openai"}),
         ("rerun geval/table2 --judge openai:m --plan", {"scipy.stats", "matplotlib", "openai"}),
-        ("judge openmeva openai:m --prompts chatgpt/da/story/overall --plan", {"scipy", "openai"}),
     ],
 )
 def test_a_command_imports_only_what_it_uses(line, spared, commands):

@@ -96,16 +96,19 @@ def test_disagreements_come_largest_first_and_without_texts():
     ]
 
 
-def test_labels_of_some_documents_give_a_certificate():
+@pytest.mark.parametrize(
+    "labelled, part", [(12, " (fewer than 20 labelled documents)"), (30, " [")]
+)
+def test_half_labelled_data_give_the_systems_means(labelled, part):
     rng = np.random.default_rng(6)
     truth = rng.uniform(1, 5, (40, 4)).round(2)
     rated = truth.copy()
-    rated[rng.permutation(40)[12:]] = np.nan
+    rated[rng.permutation(40)[labelled:]] = np.nan
     data = benchmark(rated)
-    text = str(
-        nj.report(data, method(data, truth + rng.normal(0, 0.5, truth.shape)), lexical=False)
-    )
-    assert "× (1 − 12/40)" in text
+    scores = method(data, truth + rng.normal(0, 0.5, truth.shape))
+    text = str(nj.report(data, scores, lexical=False))
+    (line,) = [line for line in text.split("\n") if line.startswith("Mean rating of all 40 doc")]
+    assert f"from labels of {labelled} drawn" in line and line.count(part) == 4
 
 
 def test_replies_of_a_judge_are_counted():

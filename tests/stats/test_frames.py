@@ -18,6 +18,7 @@ BY_ITEM = {
     "interval": lambda f: nj.interval(f, "a", "human"),
     "interval of a mean": lambda f: nj.interval(f, ["a", "b"], ["human", "human"]),
     "paired_tests": lambda f: nj.paired_tests(f, [("a", "b")], ["human"], permutations=9),
+    "assisted_mean": lambda f: stats.assisted_mean(f, "a", "human"),
     "williams_test": lambda f: stats.williams_test(f, "a", "b", "human"),
     "pairwise_accuracy": lambda f: stats.pairwise_accuracy(f, "a", "human"),
     "soft accuracy": lambda f: stats.pairwise_accuracy(f, "a", "human", **SOFT),
@@ -62,28 +63,23 @@ def test_unusable_frames_are_refused(name):
         BY_ITEM[name](items().drop(columns="system_id"))
 
 
-SHORT = BY_ITEM | {
-    "few_labels": lambda f: stats.few_labels(f, "a", "human", scale=(-9, 9), metric_scale=(-9, 9))
-}
-
-
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", BY_ITEM)
 def test_a_judge_is_named_alike_everywhere(name):
     """By its name alone, where the column has the aspect too, and also where another has the name alone."""
     named = items().rename(columns={"a": "a:human"})
-    expected, *others = (repr(SHORT[name](one)) for one in (items(), named, named.assign(a=0.0)))
+    expected, *others = (repr(BY_ITEM[name](one)) for one in (items(), named, named.assign(a=0.0)))
     for found in others:
         assert found.replace("a:human", "a").split() == expected.split()
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("name", BY_ITEM)
 def test_an_unknown_judge_gets_the_columns_to_choose_from(name):
     other = items().rename(columns={"a": "a:fluency"})
     with pytest.raises(ValueError, match="no column 'a'; there are a:fluency$"):
-        SHORT[name](other)
+        BY_ITEM[name](other)
     near = items().rename(columns={"a": "aa:human"})
     with pytest.raises(ValueError, match="no column 'a': did you mean .*'aa'"):
-        SHORT[name](near)
+        BY_ITEM[name](near)
 
 
 SIZES = [1e-310, 1e-200, 1e200, 1e305]
@@ -129,9 +125,9 @@ def test_the_size_of_ratings_changes_nothing(size):
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", ["few_labels", "smallest_detectable"])
+@pytest.mark.parametrize("name", ["smallest_detectable"])
 def test_what_has_a_scale_refuses_scores_of_another_size(name, size):
-    call = (SHORT | BY_ITEM)[name]
+    call = BY_ITEM[name]
     with pytest.raises(ValueError, match="in 'a'; multiply them by a constant"):
         call(items().assign(a=items()["a"] * size))
 

@@ -18,7 +18,7 @@ from nlgjudge.ledger.comparison import with_interval
 from nlgjudge.metrics.lexical import lexical_baselines
 from nlgjudge.stats.categories import category_agreement
 from nlgjudge.stats.correlations import column_of, correlation_table
-from nlgjudge.stats.few_labels_certificate import few_labels
+from nlgjudge.stats.few_labels import assisted_mean
 from nlgjudge.stats.intervals import interval_table
 from nlgjudge.stats.judge_agreement import pair_agreement
 from nlgjudge.stats.power_analysis import smallest_detectable
@@ -298,7 +298,7 @@ def _aspect(benchmark, scores, methods, aspect, permutations, seed):
             if notice
         ),
         *notes,
-        *_few(every, table.index[0], ratings),
+        *_few(every, table.index[0]),
     ]
     paper = (
         f"{sentence} Agreement is Spearman's correlation with the mean human rating at {level} level, over "
@@ -433,15 +433,20 @@ def _detectable(table, outputs, level, seed):
     return f"{text}."
 
 
-def _few(every, method, ratings):
-    """What labels of some documents certify with the scores of the others, or why not."""
+def _few(every, method):
+    """Of half-labelled data: each system's mean rating with the help of a method, in a line."""
     if every["human"].notna().all():
         return []
-    ends = ratings["score"].min(), ratings["score"].max()
-    certificate = few_labels(every, method, "human", scale=ends, metric_scale=(-np.inf, np.inf))
-    return (
-        [*certificate.sentences, certificate.paper] if certificate.paper else certificate.sentences
+    found = assisted_mean(every, method, "human")
+    texts = _spans(found.astype({"value": float})) + found["reason"].replace(
+        r"^(.)", r" (\1", regex=True
     )
+    means = [f"{name} {text}" + ")" * text.count("(") for name, text in texts.items()]
+    few, documents = found["labelled"].max(), found["documents"].max()
+    return [
+        f"Mean rating of all {documents} documents, from labels of {few} drawn at random and {method}'s scores: "
+        f"{'; '.join(means)}."
+    ]
 
 
 def _categories(rated, methods, in_pairs):
