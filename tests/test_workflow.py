@@ -369,12 +369,14 @@ def built(small, commit=False):
 def test_the_report_ends_with_the_cells_that_differ(small):
     old = part("one", "ROUGE-1")
     said, _ = built(small, commit=True)
-    assert said[-1] == f"{CELLS}: 10 differ from the committed ledger"
-    assert "ROUGE-1" in said[-3] and "verdict" in said[-3]
+    assert said[-1] == f"{CELLS}: 1 files differ from the committed ones"
+    assert said[-3] == "paper_tables/ledger.csv: differs from the committed file"
+    assert said[-2].startswith("-geval,table1,ROUGE-1,")
+    assert "\n+geval,table1,ROUGE-1," in said[-2]
     assert built(small)[0][-1] == f"{CELLS}: all as committed"
     old.unlink()  # a run with all data that lost a cell
     said, rows = built(small)
-    assert said[-1] == f"{CELLS}: 10 differ from the committed ledger"
+    assert said[-1] == f"{CELLS}: 1 files differ from the committed ones"
     assert not verdicts.was_run(rows).any()
 
 
@@ -386,7 +388,9 @@ def test_the_sample_keeps_the_committed_values(small):
     os.utime(old, (0, 0))
     said, after = built(small)
     pd.testing.assert_frame_equal(after, before)
-    assert "10 cells keep their committed value, because data are missing: data_one" in said
+    assert said[-3].startswith(
+        "2 notebooks keep their committed cells, because data are missing: data_one"
+    )
     assert f"The notebooks used {SAMPLE_NOTICE}." in said
 
 

@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from difflib import unified_diff
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -216,46 +217,41 @@ def check_parameters(path: Path, parameters: Iterable[str]) -> None:
 
 
 def build_ledger(say: Callable[[str], object] = print) -> None:
-    """Merge the notebooks' parts into `build/results/ledger.csv` and report how it differs from the committed one.
+    """Merge the notebooks' parts into `build/results/ledger.csv`, and name what differs from the committed files.
 
-    A cell whose notebook lacked data keeps its committed value. The last line of the report counts the cells.
+    Cells of a notebook that lacked data are the committed ones. The last line of the report counts the cells.
     """
     lacking = _lacking()
-    before = ledger.committed()
-    rows = ledger.merge(_parts(), ledger.by_rank(ledger.committed("reruns")))
-    rows, kept = ledger.keep_committed(rows, before, lacking)
+    folder = results() / "ledger"
+    parts = [folder / f"{name}.csv" for name in notebooks() if name not in lacking]
+    kept = [ledger.by_rank(ledger.committed("reruns")), ledger.still_valid(lacking)]
+    rows = ledger.merge([path for path in parts if path.exists()], pd.concat(kept))
     ledger.save(rows, results() / "ledger.csv")
-    rows = ledger.read(results() / "ledger.csv")
     # UniEval, whose scores were released, is a judge beside the kept ones.
     unieval = rows[(rows["row"] == "UniEval") & rows["ours"].notna()]
     if len(unieval):
         ledger.save(unieval[ledger.COLUMNS], results() / "reruns" / "unieval.csv")
     counts = ledger.cell_counts(rows)
     say(counts.to_string())
-    other_files = [target for source, target in _copies(lacking) if not _same(source, target)]
-    for target in other_files:
-        say(f"{target.relative_to(root())}: differs from the committed file")
-    if kept:
-        missing = ", ".join(sorted({need for name in kept for need in lacking[name]}))
-        number = f"{sum(kept.values()):,}"
-        say(f"{number} cells keep their committed value, because data are missing: {missing}")
+    if lacking:
+        missing = ", ".join(sorted({need for needs in lacking.values() for need in needs}))
+        say(
+            f"{len(lacking)} notebooks keep their committed cells, because data are missing: {missing}"
+        )
     sources = [source for name in notebooks() for source, digest in data(name).values() if digest]
     if "real" not in sources:
         say(f"The notebooks used {SAMPLE_NOTICE}.")
-    _say_changes(before, rows, counts["cells"].sum(), len(other_files), say)
-
-
-def _say_changes(before, rows, cells, other_files, say):
-    """Report the cells that differ from the committed ledger."""
-    changed = ledger.changes(before, rows)
-    changed.to_csv(results() / "differences.csv", index=False, lineterminator="\n")
-    if len(changed):
-        say(changed.head(20).to_string(index=False, max_colwidth=40))
-        say("All differences are in build/results/differences.csv.")
-    outcome = [f"{len(changed):,} differ from the committed ledger"] if len(changed) else []
-    if other_files:
-        outcome.append(f"{other_files} figures and tables differ from the committed ones")
-    outcome = " and ".join(outcome) or "all as committed"
+    changed = [pair for pair in _written(lacking) if not _same(*pair)]
+    for source, target in changed:
+        say(f"{target.relative_to(root())}: differs from the committed file")
+        if source.suffix == ".csv" and target.exists():
+            old, new = (path.read_text(encoding="utf-8").splitlines() for path in (target, source))
+            lines = [line for line in unified_diff(old, new, n=0, lineterm="") if line[:2] != "@@"]
+            say("\n".join(lines[2:22]))
+    cells = counts["cells"].sum()
+    outcome = (
+        f"{len(changed)} files differ from the committed ones" if changed else "all as committed"
+    )
     say(f"{cells:,} published and {len(rows) - cells} other cells: {outcome}")
 
 
@@ -263,14 +259,17 @@ def _same(source, target):
     return target.exists() and target.read_bytes() == source.read_bytes()
 
 
-def _parts():
-    """The newest part of the ledger of each notebook, from real data or from the sample."""
-    parts = []
-    for name in notebooks():
-        both = [folder / "ledger" / f"{name}.csv" for folder in (results(), results() / "sample")]
-        written = [path for path in both if path.exists()]
-        parts += sorted(written, key=lambda path: path.stat().st_mtime)[-1:]
-    return parts
+def _written(lacking):
+    """The ledger and files of this run that belong in the repository, each with its place there.
+
+    None is of a notebook that lacked data.
+    """
+    yield results() / "ledger.csv", root() / "paper_tables" / "ledger.csv"
+    for place in ["figures", *(f"paper_tables/{folder}" for folder in WRITTEN)]:
+        target = root() / place
+        for path in sorted((results() / target.name).glob("*")):
+            if not path.stem.startswith(tuple(lacking)):
+                yield path, target / path.name
 
 
 def _lacking():
@@ -281,15 +280,6 @@ def _lacking():
         absent = [need for need, (source, _) in data(name).items() if source != "real"]
         lacking[name] = [need for need in absent if need not in optional(name) or need in had]
     return {name: missing for name, missing in lacking.items() if missing}
-
-
-def _copies(lacking):
-    """Files of this run that belong in the repository, each with its place; none of a notebook that lacked data."""
-    for place in ["figures", *(f"paper_tables/{folder}" for folder in WRITTEN)]:
-        target = root() / place
-        for path in sorted((results() / target.name).glob("*")):
-            if not path.stem.startswith(tuple(lacking)):
-                yield path, target / path.name
 
 
 def refresh(say: Callable[[str], object] = print) -> None:
@@ -303,10 +293,9 @@ def refresh(say: Callable[[str], object] = print) -> None:
             say(f"{name}: not copied, because data were missing: {', '.join(lacking[name])}")
         else:
             _write(root() / "notebooks" / f"{name}.ipynb", _with_outputs(name), say)
-    ledger_file = root() / "paper_tables" / "ledger.csv"
-    for source, target in [*_copies(lacking), (results() / "ledger.csv", ledger_file)]:
+    for source, target in _written(lacking):
         _write(target, source.read_bytes(), say)
-    rows = ledger.read(ledger_file)
+    rows = ledger.committed()
     by_paper = ledger.cell_counts(rows)
     by_measure = ledger.cell_counts(rows.assign(paper="all " + ledger.measures(rows)))
     by_paper = pd.concat([by_paper, by_measure])

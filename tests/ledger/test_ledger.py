@@ -211,18 +211,6 @@ def test_a_ledger_is_read_as_it_was_saved(tmp_path):
     assert "-0.0," not in path.read_text(encoding="utf-8")
 
 
-def test_changes_name_what_differs_first(tmp_path):
-    before = ledger.merge([part(tmp_path, "some", "recomputed", 0.25)])
-    after = before.copy()
-    after.loc[0, ["verdict", "ours", "group"]] = ["exact", 0.167, "exact"]
-    after.loc[3, "note"] = "another"
-    found = ledger.changes(before, after.drop(index=5))
-    assert found["what"].tolist() == ["verdict", "verdict", "note"]
-    assert found["here"].tolist() == ["exact", "absent", "another"]
-    assert found[CELL].values.tolist() == before.loc[[0, 5, 3], CELL].values.tolist()
-    assert ledger.changes(before, before).empty
-
-
 def test_kept_reruns_accumulate_by_table_and_the_widest_live_judge_enters(tmp_path, monkeypatch):
     cells = ledger.committed().query("paper == 'geval'")[COLUMNS].assign(evidence="rejudged")
     monkeypatch.setenv("NLGJUDGE_ROOT", str(tmp_path))

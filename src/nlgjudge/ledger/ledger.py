@@ -1,4 +1,4 @@
-"""The ledger as a file: parts written by notebooks, kept reruns, both merged, and what changed."""
+"""The ledger as a file: parts written by notebooks, kept reruns, and both merged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use, workplace
 from nlgjudge.data.preferences import PAIR
 from nlgjudge.ledger.average_audit import with_misprints
 from nlgjudge.ledger.printed import KEY, published
-from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, is_constant, of_others, was_run
+from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, is_constant, of_others
 from nlgjudge.papers.folders import paper
 
 if TYPE_CHECKING:
@@ -192,44 +192,11 @@ def _need(cell, what):
     )
 
 
-def keep_committed(
-    rows: pd.DataFrame, committed: pd.DataFrame, names: Collection[str]
-) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Keep the committed value of cells that their notebook, one of `names`, could not compute here.
-
-    Returns the ledger of this run with them, and by notebook how many there are.
-    """
-    # A cell whose published value was corrected has no committed value to keep.
-    before = rows[[*CELL, "published"]].merge(committed, on=[*CELL, "published"], how="left")
-    lost = ~was_run(rows) & before["notebook"].isin([*names])
-    restored = before.loc[lost, rows.columns]
-    if len(restored):
-        rows = pd.concat([rows[~lost], restored]).sort_index()
-    return rows, restored["notebook"].value_counts().to_dict()
-
-
-def changes(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
-    """List the cells in which two ledgers differ, other verdicts first, then other values, then other columns.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `paper, artefact` and the cell's key, `what` differs, `committed` and `here`, which are ``absent`` for a cell
-        that one ledger lacks.
-    """
-    first = ["verdict", "ours"]
-    order = [*first, *(column for column in after if column not in [*CELL, *first])]
-    both = pd.concat({"committed": _long(before, order), "here": _long(after, order)}, axis=1)
-    both = both.fillna("absent").reset_index()
-    both = both[both["committed"] != both["here"]]
-    return both.drop_duplicates(CELL).reset_index(drop=True)
-
-
-def _long(rows, columns):
-    """Each value as text in a row of its own, a missing one as an empty text."""
-    texts = rows.astype(object).where(rows.notna(), "").astype(str)
-    values = texts.melt(CELL, columns, var_name="what")
-    return values.set_index([*CELL, "what"])["value"]
+def still_valid(names: Collection[str]) -> pd.DataFrame:
+    """The committed cells of some notebooks, without those whose published value was corrected since."""
+    before = committed()
+    now = published()[[*CELL, "printed"]].rename(columns={"printed": "published"})
+    return before[before["notebook"].isin([*names])].merge(now, on=[*CELL, "published"])[COLUMNS]
 
 
 def addresses(rows: pd.DataFrame) -> pd.Series:
