@@ -175,15 +175,6 @@ def test_a_limit_on_cost_stops_at_the_call_that_reaches_it(serve, store):
         Live("m", store, budget=Budget(1))
 
 
-def test_calls_are_paced(serve, store):
-    """50 ms apart; calls may be held up on the way, but none comes before its time."""
-    arrivals = []
-    serve(lambda *call: arrivals.append(time.monotonic()) or right(*call))
-    began = time.monotonic()
-    assert all(texts(Live("m", store, per_minute=1200).replies(tasks(20))))
-    assert all(at >= began + 0.05 * number - 0.01 for number, at in enumerate(sorted(arrivals)))
-
-
 def test_the_bar_shows_calls_cost_and_errors(serve, store, capsys):
     serve(lambda *call: error(400, "no") if "text 3" in words(call[2]) else right(*call))
     with pytest.warns(UserWarning, match="1 of 5 requests failed"):

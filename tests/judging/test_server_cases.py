@@ -225,7 +225,7 @@ def test_one_budget_is_for_all_judges_of_a_call(serve, store):
     server = serve(right)
     judges = ["openai:a", "openai:b"]
     with pytest.warns(UserWarning, match="stopped before the end"):
-        found = nj.judge_items(ITEMS, FLUENCY, judges, store=store, max_calls=8)
+        found = nj.judge_items(ITEMS, FLUENCY, judges, store=store, budget=Budget(max_calls=8))
     assert len(server.requests) == 8 and (found["reason"] == "not asked").sum() == 4
 
 

@@ -7,12 +7,12 @@ import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex, to_rgba
 
+from drawn import check_drawn
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.ledger.figures import (
     ANOTHER,
     COLOURS,
     MARKERS,
-    check_drawn,
     comparison,
     curves,
     intervals,
@@ -120,10 +120,11 @@ def test_a_figure_with_a_value_outside_its_axes_is_refused(draw, tmp_path, monke
         axis.axvline(99), axis.axhspan(-99, 99), axis.axline((0, 0), slope=1)
         axis.text(99, 99, "far away")
     monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path))
+    check_drawn(figure)
     save(figure, "good")
     first.set_xlim(low - 0.1, high - 0.01)
     with pytest.raises(ValueError, match="panel 1: expected all data inside its axes"):
-        save(figure, "bad")
+        check_drawn(figure)
     assert {path.stem for path in tmp_path.rglob("*.*")} == {"good"}
 
 

@@ -48,8 +48,6 @@ class Live(Served):
     budget
         A `nlgjudge.judging.judge.Budget`: stop where it ends. A call in flight counts as the mean of this judge's
         calls before. If the server reports no token usage, four characters count as a token.
-    per_minute
-        Calls per minute at most.
     concurrency
         Calls in flight at once.
     timeout
@@ -65,7 +63,6 @@ class Live(Served):
         *,
         price=None,
         budget=None,
-        per_minute=None,
         concurrency=CONCURRENCY,
         timeout=60,
         progress=False,
@@ -78,7 +75,6 @@ class Live(Served):
                 "tokens cost (price=, --price)"
             )
         self.name = f"openai:{model}"
-        self.per_minute = per_minute
         self.concurrency = concurrency
         self.timeout = timeout
         self.progress = progress
@@ -139,8 +135,6 @@ class Live(Served):
 
     async def _ask_all(self, to_ask):
         self._in_a_row = 0
-        self._turn = asyncio.Lock()
-        self._due = 0.0
         shared = iter(to_ask.items())
         options = {"max_retries": RETRIES, "timeout": self.timeout}
         with tqdm(total=len(to_ask), unit="request", disable=not self.progress) as self._bar:
@@ -279,12 +273,7 @@ class Live(Served):
             self.budget.cost += reply["cost"]
 
     async def _may_call(self):
-        """Wait for the pace; False if a limit is reached, which ends the run."""
-        if self.per_minute is not None:
-            async with self._turn:
-                if not self._limit():
-                    await asyncio.sleep(self._due - time.monotonic())
-                    self._due = time.monotonic() + 60 / self.per_minute
+        """False if a limit is reached, which ends the run."""
         self.stopped = self.stopped or self._limit()
         return not self.stopped
 

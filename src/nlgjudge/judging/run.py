@@ -40,7 +40,7 @@ _NO_PARAMETER = {
     "n": "pass samples",
     "stream": "replies come as a whole",
 }
-_LIMITS = ("price", "max_cost", "max_calls", "per_minute", "store", "budget")
+_LIMITS = ("price", "max_cost", "store", "budget")
 _OF_ITEMS = (
     "aspect",
     "scale",
@@ -61,8 +61,6 @@ def get_judge(
     store: str | PathLike | Store | None = None,
     price: tuple[float, float] | None = None,
     max_cost: float | None = None,
-    max_calls: int | None = None,
-    per_minute: float | None = None,
     budget: Budget | None = None,
     **options,
 ) -> Judge:
@@ -81,12 +79,10 @@ def get_judge(
         Of replies; by default `data/cache/replies.sqlite`.
     price
         Of a million prompt and a million completion tokens.
-    max_cost, max_calls
-        What live judges may spend, several of them together, the cost in the price's currency.
-    per_minute
-        Calls of a live judge per minute at most.
+    max_cost
+        What live judges may spend, several of them together, in the price's currency.
     budget
-        In place of both limits, a budget that is shared with other judges.
+        In its place, a `nlgjudge.judging.judge.Budget` that other judges share, which may also limit calls.
     **options
         `concurrency, timeout, progress` of a live judge, `missing` of a replay.
 
@@ -110,7 +106,7 @@ def get_judge(
     >>> get_judge("surface").name
     'surface'
     """
-    limits = dict(zip(_LIMITS, (price, max_cost, max_calls, per_minute, store, budget)))
+    limits = dict(zip(_LIMITS, (price, max_cost, store, budget)))
     if not isinstance(spec, (str, list, tuple)):
         judge = adapted(spec)
         _check_no_options(judge, options | limits)
@@ -126,7 +122,7 @@ def get_judge(
             listed = [*known, *_LIMITS, "items"]
             hint = unknown("option", option, listed, most=len(listed))
             raise TypeError(f"judge {'+'.join(spec)!r}: {hint}")
-    limits["budget"] = budget or Budget(max_cost, max_calls)
+    limits["budget"] = budget or Budget(max_cost)
     judges = [_judge(name, items, limits, options) for name in spec]
     return Jury(judges) if len(judges) != 1 else judges[0]
 
@@ -151,7 +147,7 @@ def _live(model, limits, options):
     store = limits["store"]
     if not isinstance(store, Store):
         store = Store(store or cache() / "replies.sqlite")
-    own = {name: limits[name] for name in ("price", "per_minute", "budget")}
+    own = {name: limits[name] for name in ("price", "budget")}
     return Live(model, store, **own, **options)
 
 

@@ -183,15 +183,13 @@ class Ablation:
         group = f"Spearman, {self.how['level']} level, 95% interval for these systems"
         if self.how["level"] == PAIR:
             group = "accuracy in pairs, 95% interval"
-        figure = figures.intervals(
+        return figures.intervals(
             drawn.assign(label="variant − base", group=group),
             column="aspect",
             lines=dict.fromkeys(self.aspects, 0),
             title=shorten(f"With {self.change}", 30 * max(3, len(self.aspects))),
             notice=self.benchmark.notice,
         )
-        figures.check_drawn(figure)
-        return figure
 
     def write(self, name: str) -> None:
         """Save the table as `ablation/NAME.csv`, which a sweep joins, and the figure, with this run's results."""

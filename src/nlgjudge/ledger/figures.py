@@ -341,7 +341,6 @@ def overview(rows: pd.DataFrame, *, title: str) -> Figure:
             axis.legend(*axis.get_legend_handles_labels(), loc="lower right", frameon=False)
         figure.suptitle(f"{title}: {_draw_bars(right, rows)}")
         mark_empty(figure)
-    check_drawn(figure)
     return figure
 
 
@@ -414,29 +413,6 @@ def mark_empty(figure):
             axis.text(0.5, 0.5, "no value", transform=axis.transAxes, ha="center", va="center")
 
 
-def check_drawn(figure: Figure) -> None:
-    """Refuse a figure that does not show its data.
-
-    Raises a `ValueError` for a point, line, interval or bar that is not inside its axes, and for a panel that has
-    neither data nor a text that says why. Lines and bands across a panel (`axhline`, `axvspan`, `axline`) and texts are
-    not data.
-    """
-    for number, axis in enumerate(figure.axes, 1):
-        # Asking for limits sets those that are to fit the data.
-        axis.get_xlim()
-        axis.get_ylim()
-        panel = " ".join(filter(None, [f"panel {number}", axis.get_title() or axis.get_xlabel()]))
-        places = axis.transAxes.inverted().transform(_places(axis))
-        if np.any((places < -1e-6) | (places > 1 + 1e-6)):
-            raise ValueError(
-                f"{panel}: expected all data inside its axes; got some outside. Widen the limits or leave them out."
-            )
-        if not (len(places) or axis.images or axis.texts):
-            raise ValueError(
-                f"{panel}: expected data or a text that says why there are none; got neither. Leave the panel out."
-            )
-
-
 def _places(axis):
     """Ends of all that is drawn in a panel's units, in pixels."""
     drawn = [np.empty((0, 2))]
@@ -461,8 +437,7 @@ def _ends(artist):
 
 
 def save(figure: Figure, name: str, *, sample: bool = False) -> None:
-    """Save a figure as `figures/<name>.svg` and `.png` of this run's results, as `check_drawn` allows."""
-    check_drawn(figure)
+    """Save a figure as `figures/<name>.svg` and `.png` of this run's results."""
     folder = out(sample) / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context(STYLE):

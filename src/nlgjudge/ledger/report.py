@@ -144,7 +144,7 @@ class Report:
         if not drawn:
             return None
         drawn = pd.concat(drawn).rename(columns={"low": "ci_low", "high": "ci_high"})
-        figure = figures.intervals(
+        return figures.intervals(
             drawn.assign(group="agreement"),
             column="aspect",
             lines={
@@ -155,8 +155,6 @@ class Report:
             title=f"Agreement with the raters of {self.benchmark.name} (dashed: a rater with the others)",
             notice=self.benchmark.notice,
         )
-        figures.check_drawn(figure)
-        return figure
 
     @property
     def summary(self):

@@ -174,13 +174,13 @@ def _sacrebleu(method, _):
     return sentence_score
 
 
-def _coco(*_, small=1e-9, tiny=1e-15):
+def _coco(*_):
     def score(matches, guesses, size, closest):
         """BLEU-4 of pycocoevalcap's `bleu_scorer.py`, with the length of the closest reference."""
         product = 1.0
         for count, total in zip(matches, guesses):
-            product *= (count + tiny) / (total + small)
-        ratio = (size + tiny) / (closest + small)
+            product *= (count + 1e-15) / (total + 1e-9)
+        ratio = (size + 1e-15) / (closest + 1e-9)
         brevity = math.exp(1 - 1 / ratio) if ratio < 1 else 1.0
         return brevity * product**0.25
 
