@@ -156,19 +156,27 @@ def merge(parts: list[Path], kept: pd.DataFrame | None = None) -> pd.DataFrame:
     ran = [read(path) for path in parts]
     if kept is not None and len(kept):
         ran.append(kept)
-    ran = pd.concat(ran) if ran else pd.DataFrame(columns=COLUMNS)
-    ran = ran.assign(rank=ran["evidence"].map(EVIDENCE.index)).sort_values("rank", kind="stable")
-    ran = ran.drop_duplicates(CELL).drop(columns="published")
-    cells = published()
-    printed = cells[[*CELL, "printed", "note"]]
-    rows = printed.merge(ran, on=CELL, how="left", suffixes=("_printed", ""))
+    ran = pd.concat(ran, ignore_index=True) if ran else pd.DataFrame(columns=COLUMNS)
+    rows = beside(published(), best(ran))[COLUMNS]
+    return rows.assign(group=group(rows), address=addresses(rows))
+
+
+def best(rows: pd.DataFrame, rank: pd.Series | None = None) -> pd.DataFrame:
+    """Of each cell the row with the best evidence, in the order of `EVIDENCE` or of `rank`; of equal ones the first."""
+    rank = rows["evidence"].map(EVIDENCE.index) if rank is None else rank
+    return rows.loc[rank.sort_values(kind="stable").index].drop_duplicates(CELL)
+
+
+def beside(table: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
+    """Every published cell of a table with its row of `found`, or what it needs; an average may be a misprint."""
+    table = table.rename(columns={"note": "note_printed"})
+    rows = table.merge(found.drop(columns="published"), on=CELL, how="left")
     absent = rows["verdict"].isna()
     rows.loc[absent, ["verdict", "evidence", "variant", "notebook"]] = ["not_run", "none", "", ""]
     rows.loc[absent, "note"] = needs_of(rows[absent])
-    rest = with_misprints(rows[absent], cells, of_others(rows[absent]))
+    rest = with_misprints(rows[absent], table, of_others(rows[absent]))
     rows.loc[absent, ["verdict", "note"]] = rest[["verdict", "note"]]
-    rows = rows.rename(columns={"printed": "published"})[COLUMNS]
-    return rows.assign(group=group(rows), address=addresses(rows))
+    return rows.assign(published=rows["printed"])
 
 
 def needs_of(cells: pd.DataFrame, what: Literal["needs", "missing"] = "needs") -> list[str]:

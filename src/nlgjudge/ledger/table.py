@@ -16,7 +16,7 @@ from nlgjudge.ledger import sentences
 from nlgjudge.ledger.average_audit import printed_averages
 from nlgjudge.ledger.citations import corrections
 from nlgjudge.ledger.comparison import averages, compare, with_interval
-from nlgjudge.ledger.ledger import CELL, committed, save, write
+from nlgjudge.ledger.ledger import CELL, best, committed, save, write
 from nlgjudge.ledger.printed import KEY, published, settings, third_party
 from nlgjudge.ledger.prose_claims import claims
 from nlgjudge.ledger.variants import Search, search, summary
@@ -323,9 +323,7 @@ class Table:
             rows.loc[at, "note"] += text
         if self.reran is not None and self.reran.enters:
             rows = pd.concat([rows, self.reran.cells], ignore_index=True)
-        order = rows.assign(rank=rows["evidence"].map(EVIDENCE.index))
-        order = order.sort_values("rank", kind="stable").drop_duplicates(CELL)
-        return order.drop(columns="rank").sort_index()
+        return best(rows).sort_index()
 
     def _of_table(self, version, artefact, table):
         """All our cells of one table, with their averages."""

@@ -6,10 +6,9 @@ Each verdict has a mark, because code hosts remove the colours; three tints say 
 import pandas as pd
 
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
-from nlgjudge.ledger.average_audit import with_misprints
 from nlgjudge.ledger.comparison import laid_out
-from nlgjudge.ledger.ledger import committed, needs_of
-from nlgjudge.ledger.printed import KEY, published
+from nlgjudge.ledger.ledger import beside, best, committed
+from nlgjudge.ledger.printed import published
 from nlgjudge.ledger.verdicts import (
     ANOTHER_MODEL,
     ANOTHER_RUN,
@@ -167,19 +166,10 @@ def paper_table(rows, paper, artefact, *, elsewhere=True, judge=None):
         of_table = (ledger["paper"] == paper) & (ledger["artefact"] == artefact)
         others = of_table & ledger["ours"].notna() & ~ledger["notebook"].isin(rows["notebook"])
         rows = pd.concat([rows, ledger[others]])
-    best = rows[rows["ours"].notna() | (rows["verdict"] != "not_run")]
-    rank = best["evidence"].map(EVIDENCE.index)
+    rows = rows[rows["ours"].notna() | (rows["verdict"] != "not_run")].reset_index(drop=True)
+    rank = rows["evidence"].map(EVIDENCE.index)
     if asked:
-        rank = rank.mask(best["asked"].eq(True), EVIDENCE.index(ANOTHER_RUN) - 0.5)
-    best = best.assign(rank=rank).sort_values("rank", kind="stable")
-    best = best.drop_duplicates(KEY).drop(columns=["published", "paper", "artefact"])
-    table = published(paper, artefact)
-    cells = table.rename(columns={"note": "note_printed"}).merge(best, on=KEY, how="left")
-    cells = cells.assign(paper=paper, artefact=artefact, published=cells["printed"])
-    absent = cells["verdict"].isna()
-    cells.loc[absent, ["verdict", "evidence", "notebook"]] = ["not_run", "none", ""]
-    cells.loc[absent, "note"] = needs_of(cells[absent])
-    cells = cells.fillna({"note": ""})
-    rest = with_misprints(cells[absent], table, of_others(cells[absent]))
-    cells.loc[absent, ["verdict", "note"]] = rest[["verdict", "note"]]
+        rank = rank.mask(rows["asked"].eq(True), EVIDENCE.index(ANOTHER_RUN) - 0.5)
+    table = published(paper, artefact).assign(paper=paper, artefact=artefact)
+    cells = beside(table, best(rows, rank)).fillna({"note": ""})
     return PaperTable(cells, SAMPLE_NOTICE if sample else "")
