@@ -86,7 +86,7 @@ def test_an_object_with_replies_is_a_judge_with_harmless_defaults(items):
     judge = adapted(Says())
     assert (judge.name, judge.is_model, judge.asks, judge.judges) == ("Says", False, False, [judge])
     assert nj.judge_items(items, COHERENCE, Says())["score"].tolist() == [3] * 4
-    with pytest.raises(TypeError, match="price is an option of a judge that is given by its name"):
+    with pytest.raises(TypeError, match="no option 'price' of judge"):
         nj.get_judge(Says(), price=(1, 2))
     for wrong in (5, None):
         with pytest.raises(ValueError, match="expected a name, as openai:MODEL, a function of an"):

@@ -246,9 +246,9 @@ BOTH = {"sampling": {"temperature": 1}, "temperature": 0}
         (FLUENCY, {"sampling": {"model": "x"}}, "no sampling parameter: name it in the judge"),
         (FLUENCY, BOTH, "temperature is 0 and, in sampling, 1: give it once"),
         (FLUENCY, {"policy": "zero"}, "no policy 'zero'.* nan, leading_or_0"),
-        (FLUENCY, {"n": 2}, "no option 'n'; there are aspect, scale, samples"),
+        (FLUENCY, {"n": 2}, "no option 'n' of judge"),
         (FLUENCY, {"settings": {"temperature": 0}}, "no option 'settings'"),
-        (FLUENCY, {"max_cost": 1}, "max_cost is an option of a judge that is given by its name"),
+        (FLUENCY, {"max_cost": 1}, "no option 'max_cost' of judge"),
     ],
 )
 def test_a_mistake_is_one_line_before_the_judge_is_asked(items, prompts, options, message):

@@ -40,18 +40,6 @@ _NO_PARAMETER = {
     "n": "pass samples",
     "stream": "replies come as a whole",
 }
-_LIMITS = ("price", "max_cost", "store", "budget")
-_OF_ITEMS = (
-    "aspect",
-    "scale",
-    "samples",
-    "system",
-    "examples",
-    "sampling",
-    "policy",
-    "estimator",
-    "limit",
-)
 
 
 def get_judge(
@@ -106,10 +94,14 @@ def get_judge(
     >>> get_judge("surface").name
     'surface'
     """
-    limits = dict(zip(_LIMITS, (price, max_cost, store, budget)))
+    limits = {"price": price, "max_cost": max_cost, "store": store, "budget": budget}
     if not isinstance(spec, (str, list, tuple)):
         judge = adapted(spec)
-        _check_no_options(judge, options | limits)
+        if given := [name for name, value in (limits | options).items() if value is not None]:
+            raise TypeError(
+                f"no option {given[0]!r} of judge {judge.name}, which is an object: only a judge that is given by its "
+                f"name has {', '.join(limits)}"
+            )
         return judge
     if isinstance(spec, str):
         spec = re.split(rf"\+(?=(?:{'|'.join(OPTIONS)})(?::|\Z|\+))", spec)
@@ -119,7 +111,7 @@ def get_judge(
     known = [option for kind in kinds for option in OPTIONS.get(kind, options)]
     for option in options:
         if option not in known:
-            listed = [*known, *_LIMITS, "items"]
+            listed = [*known, *limits, "items"]
             hint = unknown("option", option, listed, most=len(listed))
             raise TypeError(f"judge {'+'.join(spec)!r}: {hint}")
     limits["budget"] = budget or Budget(max_cost)
@@ -161,19 +153,6 @@ def _replay(spec, name, items, options):
         raise ValueError(f"judge {spec!r}: expected {KINDS}")
     replies = recording(name, items)
     return Replay(replies, name, held=recording_spec(name), texts=recording_texts(name), **options)
-
-
-def _check_no_options(judge, options):
-    """Refuse options that only a judge made by its name can take."""
-    for name, value in options.items():
-        if name not in _LIMITS:
-            known = [*_OF_ITEMS, *SAMPLING, *_LIMITS]
-            raise TypeError(unknown("option", name, known, most=len(known)))
-        if value is not None:
-            raise TypeError(
-                f"{name} is an option of a judge that is given by its name: give it where the "
-                f"judge {judge.name} is made"
-            )
 
 
 def judge_items(
