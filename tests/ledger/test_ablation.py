@@ -143,7 +143,7 @@ def test_what_becomes_of_replies_by_hand(change, expected, chats):
     found = compared(chats, base, change)
     assert set(found.scores["base:coherence"]) == {5 / 3}
     assert found.scores["variant:coherence"].tolist() == pytest.approx([expected] * 50)
-    assert "no correlation can be compared" in found.sentence
+    assert "no correlation can be compared" in found.answer
 
 
 def test_a_jury_counts_each_judge_once(chats):
@@ -191,7 +191,7 @@ def test_a_server_is_planned_then_asked_once(chats, served):
     cost = (found.plan["prompt_tokens"] * 2 + found.plan["completion_tokens"] * 10) / 1e6
     assert found.plan["cost"].tolist() == pytest.approx(cost.tolist())
     said = f"{SAMPLE_NOTICE}. Nothing was asked yet (samples 2 in place of 1): 30 calls, cost {cost.sum():.4f}."
-    assert found.sentence.startswith(said) and said in repr(found) and said in found._repr_html_()
+    assert found.answer.startswith(said) and said in repr(found) and said in found._repr_html_()
     assert found.ask() is found and len(served.requests) == found.plan["calls"].sum()
     table = found.table
     found.ask()
@@ -286,18 +286,18 @@ def test_an_unstable_interval_and_a_missing_one_are_said(turned):
         assert "interval: one of 10 documents has 90% of the variance" in shown
         assert "(style difference, style variant)" in shown
         assert "no interval: the correlation is exactly 1 or -1 (style base)" in shown
-    assert found.sentence.startswith("With judge <lambda> in place of <lambda>, the correlation")
+    assert found.answer.startswith("With judge <lambda> in place of <lambda>, the correlation")
     assert "judge &lt;lambda&gt;" in found._repr_html_()
 
 
 def test_the_answer_comes_first_and_begins_with_the_samples_notice(chats):
     found = compared(chats, SURFACE, {"perturb": ["typos", "", 5]}, price=[1, 1])
-    assert found.sentence.startswith(
+    assert found.answer.startswith(
         f"{SAMPLE_NOTICE}. With perturb typos 5, the correlation with people"
     )
-    assert f"most for coherence: {found.table['difference'].iloc[0]:.2f} [" in found.sentence
-    assert repr(found).startswith(f"Answer: {found.sentence}\n")
-    assert found._repr_html_().startswith(f"<p><strong>Answer:</strong> {found.sentence}</p><table")
+    assert f"most for coherence: {found.table['difference'].iloc[0]:.2f} [" in found.answer
+    assert repr(found).startswith(f"Answer: {found.answer}\n")
+    assert found._repr_html_().startswith(f"<p><strong>Answer:</strong> {found.answer}</p><table")
     assert "variant: replies: 50 parsed" in repr(found)
     assert found.table[["base_cost", "variant_cost"]].eq(0).all(axis=None)  # a rule costs nothing
 

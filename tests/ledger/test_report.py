@@ -44,11 +44,11 @@ def test_a_better_judge_comes_first_where_the_data_can_show_it():
     truth = rng.uniform(1, 5, (8, 8)).round(2)
     data = benchmark(truth)
     scores = method(data, truth).assign(noise=rng.random(64))
-    assert nj.report(data, scores, lexical=False).aspects["style"].sentence == (
+    assert nj.report(data, scores, lexical=False).aspects["style"].answer == (
         "judge comes first, 1.00; all others agree significantly less, on these systems and on others."
     )
     few = dataclasses.replace(data, items=data.items.head(16), ratings=data.ratings.head(16))
-    said = nj.report(few, scores.head(16), lexical=False).aspects["style"].sentence
+    said = nj.report(few, scores.head(16), lexical=False).aspects["style"].answer
     assert said.startswith("These data cannot name a best method")
 
 
@@ -62,8 +62,8 @@ def test_pass_and_fail_by_hand():
     assert one.level == "categories"
     chance = (20 * 22 + 30 * 28) / 50**2
     assert one.table.loc["judge", "value"] == pytest.approx(0.8)
-    assert f"kappa {(0.8 - chance) / (1 - chance):.2f} [" in one.sentence
-    assert "TPR 0.80 [" in one.sentence and "people rate 40% of them 1" in one.sentence
+    assert f"kappa {(0.8 - chance) / (1 - chance):.2f} [" in one.answer
+    assert "TPR 0.80 [" in one.answer and "people rate 40% of them 1" in one.answer
     assert one.confusion["judge"].values.tolist() == [[24, 6], [4, 16]]
     assert one.notes == ["length is not compared: its scores are graded."]
     apart = found.disagreements("judge", "ok", most=50)["apart"]
@@ -126,6 +126,6 @@ def test_nothing_to_compare_is_said():
     data = benchmark(np.tile([1.0, 2, 3], (4, 1)))
     scores = pd.DataFrame({"item_id": data.items["item_id"], "judge": 1.0})
     assert (
-        nj.report(data, scores, lexical=False).aspects["style"].sentence
+        nj.report(data, scores, lexical=False).aspects["style"].answer
         == "No method can be compared."
     )

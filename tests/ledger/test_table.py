@@ -54,9 +54,9 @@ def test_a_table_answers_before_anything_is_computed():
     assert html.index("0.611 against") < html.index("Verdict") < html.index("<table")
     assert (
         "replies of the paper's model, which were not released (G-EVAL-3.5 and G-EVAL-4)"
-        in table.verdict
+        in table.answer
     )
-    assert "(QAGS and G-EVAL-4)" in table.verdict  # averages that contradict their cells
+    assert "(QAGS and G-EVAL-4)" in table.answer  # averages that contradict their cells
     pd.testing.assert_frame_equal(
         table.rows[CELL + ["ours"]].query("paper == 'geval'").reset_index(drop=True),
         committed("table3")[CELL + ["ours"]].reset_index(drop=True),
@@ -81,7 +81,7 @@ def test_every_verdict_counts_what_the_ledger_has(paper, artefact):
     cells = committed(artefact, paper=paper).query("published != '' and group != 'constant'")
     own = cells["evidence"].isin(["recomputed", "released_scores", "released_responses"])
     good = (own & cells["verdict"].isin(["exact", "close"])).sum()
-    verdict = nj.Table(paper, artefact).verdict
+    verdict = nj.Table(paper, artefact).answer
     if own.any():
         assert verdict.startswith(f"{good} of {len(cells)} published cells reproduce")
     else:
@@ -176,7 +176,7 @@ def test_the_sample_is_never_compared(scratch):
     table = nj.Table("geval", "table3", notebook="geval_table3_qags")
     rouge = nj.metrics.over_references(nj.metrics.rouge(part.items), "first")
     table.fill(part, rouge, {"ROUGE-2": ["rouge2-f", "rouge2-r"]}, "recomputed")
-    assert table.verdict == f"none, {SAMPLE_NOTICE}."
+    assert table.answer == f"none, {SAMPLE_NOTICE}."
     assert SAMPLE_NOTICE in table._repr_html_() and table.check.startswith("sample data")
     table.write()
     part = read(scratch / "sample" / "ledger" / "geval_table3_qags.csv")
@@ -202,7 +202,7 @@ def test_a_judges_rehearsal_is_shown_and_not_drawn_or_written(scratch):
     judge = People([real("qags_cnn"), real("qags_xsum")])
     table = nj.Table("geval", "table3", notebook="geval_table3_qags")
     assert table.rerun("", source="real")["calls"].tolist() == [474, 474]
-    assert table.rerun_verdict == "" and table.cells.equals(nj.Table("geval", "table3").cells)
+    assert table.rerun_answer == "" and table.cells.equals(nj.Table("geval", "table3").cells)
     shown = table.rerun({"G-EVAL-4": judge}, limit=40)
     assert shown is table
     html = table._repr_html_()
@@ -212,7 +212,7 @@ def test_a_judges_rehearsal_is_shown_and_not_drawn_or_written(scratch):
     cells = table.cells.set_index(["row", "dataset", "coefficient"])["ours"]
     assert cells["G-EVAL-4", "qags_xsum", "spearman"] == pytest.approx(1)  # yes or no, as people
     assert cells["UniEval", "qags_cnn", "spearman"] == pytest.approx(0.662, abs=5e-4)  # Table 3
-    assert "a rehearsal on the first 40 documents" in table.rerun_verdict
+    assert "a rehearsal on the first 40 documents" in table.rerun_answer
     assert table.rows.equals(nj.Table("geval", "table3").rows)  # a rehearsal enters nothing
     drawn = len(nj.Table("geval", "table3").figure().axes[0].collections)
     assert len(qags(table).figure().axes[0].collections) == drawn

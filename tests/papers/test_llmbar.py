@@ -289,7 +289,7 @@ def test_our_averages_are_of_the_same_sets_and_a_cell_is_close_within_a_point():
 def test_a_constant_row_is_named_and_no_cell():
     rows = nj.ledger.committed().query("paper == 'llmbar' and row == 'Random Guess'")
     assert set(rows["group"]) == {"constant"} and rows["ours"].isna().all()
-    assert "Random Guess" not in nj.Table("llmbar", "table8").verdict
+    assert "Random Guess" not in nj.Table("llmbar", "table8").answer
 
 
 def test_verdicts_of_publishers_are_a_policy_of_recordings_alone(sample):

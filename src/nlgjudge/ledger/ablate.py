@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from nlgjudge.judging.scoring import reply_counts
 from nlgjudge.ledger.comparison import with_interval
 from nlgjudge.ledger.sentences import listed
 from nlgjudge.ledger.setups import in_words, plan_of, setups_of
+from nlgjudge.ledger.shown import Shown
 from nlgjudge.stats.correlations import LEVELS, PAIR, Level
 from nlgjudge.stats.intervals import interval
 from nlgjudge.stats.judge_agreement import pair_agreement
@@ -31,7 +31,7 @@ _BOUNDS = {name: f"difference_{name.removeprefix('ci_')}" for name in BOUNDS}
 _UNITS = {"sample": "documents", "dataset": "items", "system": "systems", "pair": "documents"}
 
 
-class Ablation:
+class Ablation(Shown):
     """Two set-ups on one benchmark: a notebook displays the plan, and after `ask` the result.
 
     Attributes
@@ -48,6 +48,8 @@ class Ablation:
         By aspect, `base`, `variant` and `difference` with `_low`, `_high`, `_reason` and `_notice` of their intervals,
         the columns of `nlgjudge.paired_tests`, and `_unread` and `_cost` of both; None before `ask`.
     """
+
+    _between = "\n"
 
     def __init__(self, benchmark, setups, aspects, price, how):
         self.benchmark, self.setups, self.aspects = benchmark, setups, aspects
@@ -98,7 +100,7 @@ class Ablation:
         return listed([part.removesuffix(" in place of none") for part in parts])
 
     @property
-    def sentence(self) -> str:
+    def answer(self) -> str:
         """The answer, or what asking would take; on the sample its notice comes first."""
         notice = f"{self.benchmark.notice}. " if self.benchmark.notice else ""
         change = shorten(self.change, 200)
@@ -238,17 +240,11 @@ class Ablation:
             settings[label] = setup.entries | {"judge": judge, "prompts": prompts}
         return settings | self.how
 
-    def __repr__(self):
+    def _parts(self):
         if self.table is None:
-            return f"{self.sentence}\n{self.plan.to_string()}"
-        return "\n".join([f"Answer: {self.sentence}", self.shown.to_string(), *self.notes])
-
-    def _repr_html_(self):
-        sentence = escape(self.sentence, quote=False)
-        if self.table is None:
-            return f"<p>{sentence}</p>{self.plan.to_html()}"
-        notes = escape("\n".join(self.notes), quote=False).replace("\n", "<br>")
-        return f"<p><strong>Answer:</strong> {sentence}</p>{self.shown.to_html()}<p>{notes}</p>"
+            yield from (("", self.answer), self.plan)
+        else:
+            yield from (("Answer:", f" {self.answer}"), self.shown, ("", "\n".join(self.notes)))
 
 
 def _span(value, low, high):

@@ -6,7 +6,6 @@ compared on the same outputs.
 
 from __future__ import annotations
 
-from html import escape
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ import pandas as pd
 from nlgjudge.data.schema import Benchmark
 from nlgjudge.judging.scoring import item_scores, reply_counts
 from nlgjudge.ledger.comparison import with_interval
+from nlgjudge.ledger.shown import Shown
 from nlgjudge.metrics.lexical import lexical_baselines
 from nlgjudge.stats.categories import category_agreement
 from nlgjudge.stats.correlations import column_of, correlation_table
@@ -45,7 +45,7 @@ class AspectReport(NamedTuple):
         By method, the highest first: `value, low, high, n` and, of graded ratings, `p` and `p_systems` (corrected for
         the number of methods) against the highest; of categories, the measures of
         `nlgjudge.stats.categories.category_agreement`.
-    sentence
+    answer
         The answer.
     paper
         The same for a paper, with what it rests on; empty where nothing can be compared.
@@ -59,14 +59,14 @@ class AspectReport(NamedTuple):
 
     level: str
     table: pd.DataFrame
-    sentence: str
+    answer: str
     paper: str = ""
     notes: list[str] = []
     ceiling: float = np.nan
     confusion: dict[str, pd.DataFrame] = {}
 
 
-class Report:
+class Report(Shown):
     """Which method agrees best with the raters; displays itself.
 
     Attributes
@@ -84,12 +84,12 @@ class Report:
         }
 
     @property
-    def sentence(self):
+    def answer(self):
         """The answer."""
         first = {
             aspect: one.table.index[0]
             for aspect, one in self.aspects.items()
-            if len(one.table) and one.sentence.startswith(f"{one.table.index[0]} comes first")
+            if len(one.table) and one.answer.startswith(f"{one.table.index[0]} comes first")
         }
         graded = [aspect for aspect, one in self.aspects.items() if one.level != "categories"]
         others = [aspect for aspect in graded if aspect not in first]
@@ -160,43 +160,29 @@ class Report:
     def summary(self):
         """The answer, and a line for each aspect."""
         lines = [
-            f"- {aspect} ({one.level}): {one.sentence}" for aspect, one in self.aspects.items()
+            f"- {aspect} ({one.level}): {one.answer}" for aspect, one in self.aspects.items()
         ]
         levels = [LEVELS] if any(one.level != "categories" for one in self.aspects.values()) else []
         notice = f" ({self.benchmark.notice})" if self.benchmark.notice else ""
-        return "\n".join([f"Answer{notice}: {self.sentence}", *lines, *levels])
+        return "\n".join([f"Answer{notice}: {self.answer}", *lines, *levels])
 
     def _parts(self):
-        """Texts and tables in the order of the page."""
-        yield self.summary
-        yield "\n".join([*self.counts, *self.benchmark.notes])
+        yield _strong(self.summary)
+        if others := [*self.counts, *self.benchmark.notes]:
+            yield _strong("\n".join(others))
         for aspect, one in self.aspects.items():
-            yield "\n".join([aspect, *one.notes])
+            yield _strong("\n".join([aspect, *one.notes]))
             if len(one.table):
                 yield _shown(one)
-            yield from (
-                table.rename_axis(columns=f"{name}, {aspect}")
-                for name, table in one.confusion.items()
-            )
-        named = next((one.paper for one in self.aspects.values() if one.paper), "")
-        if named:
-            yield f"For a paper: {named}"
+            for name, table in one.confusion.items():
+                yield table.rename_axis(columns=f"{name}, {aspect}")
+        if named := next((one.paper for one in self.aspects.values() if one.paper), ""):
+            yield f"For a paper: {named}", ""
 
-    def __repr__(self):
-        parts = [part if isinstance(part, str) else part.to_string() for part in self._parts()]
-        return "\n\n".join(filter(None, parts))
 
-    def _repr_html_(self):
-        parts = []
-        for part in filter(len, self._parts()):
-            if isinstance(part, str):
-                first, *lines = escape(part, quote=False).split("\n")
-                parts.append(
-                    f"<p><strong>{first}</strong>{''.join(f'<br>{line}' for line in lines)}</p>"
-                )
-            else:
-                parts.append(part.to_html())
-        return "".join(parts)
+def _strong(text):
+    first, line, rest = text.partition("\n")
+    return first, line + rest
 
 
 def report(

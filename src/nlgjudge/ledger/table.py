@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -19,6 +18,7 @@ from nlgjudge.ledger.comparison import averages, compare, with_interval
 from nlgjudge.ledger.ledger import CELL, best, committed, save, write
 from nlgjudge.ledger.printed import KEY, published, settings, third_party
 from nlgjudge.ledger.prose_claims import claims
+from nlgjudge.ledger.shown import Shown
 from nlgjudge.ledger.variants import Search, search, summary
 from nlgjudge.ledger.verdicts import EVIDENCE, titled
 from nlgjudge.ledger.whole_table import PaperTable, paper_table
@@ -47,7 +47,7 @@ class Fill(NamedTuple):
     judge: str
 
 
-class Table:
+class Table(Shown):
     """A published table with our values; a notebook displays it.
 
     It shows what the paper claims, the verdict, and the published numbers with ours below them: first those of the
@@ -350,13 +350,13 @@ class Table:
         return self[self.artefacts[0]].cells
 
     @property
-    def verdict(self) -> str:
+    def answer(self) -> str:
         """What reproduces, what does not, and what is missing, in a few sentences."""
         shown = self[self.artefacts[0]]
         return f"none, {shown.notice}." if shown.notice else sentences.verdict(shown.cells)
 
     @property
-    def rerun_verdict(self) -> str:
+    def rerun_answer(self) -> str:
         """What the judge of `rerun` gives beside the published rows of a model; empty without one."""
         if self.reran is None or self.reran.cells.empty:
             return ""
@@ -574,21 +574,11 @@ class Table:
                 write(rows[~shown_only])
         return self.check
 
-    def _paragraphs(self):
-        """Claim, verdict and what the judge gave, by their names."""
-        parts = {"Claim": self.claim, "Verdict": self.verdict, "Your judge": self.rerun_verdict}
-        return {name: text for name, text in parts.items() if text}
-
-    def __repr__(self):
-        lines = [f"{name}: {text}" for name, text in self._paragraphs().items()]
-        return "\n\n".join([*lines, repr(self[self.artefacts[0]])])
-
-    def _repr_html_(self):
-        lines = [
-            f"<p><strong>{name}:</strong> {html.escape(text, quote=False)}</p>"
-            for name, text in self._paragraphs().items()
-        ]
-        return "".join([*lines, self[self.artefacts[0]]._repr_html_()])
+    def _parts(self):
+        """Claim, verdict and what the judge gave, by their names, and the first table."""
+        parts = {"Claim": self.claim, "Verdict": self.answer, "Your judge": self.rerun_answer}
+        yield from ((f"{name}:", f" {text}") for name, text in parts.items() if text)
+        yield self[self.artefacts[0]]
 
 
 def _correlations(frame, names, cells, constant):

@@ -1,0 +1,40 @@
+"""What a notebook displays: an answer first, then tables and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import Any
+
+
+class Shown:
+    """A result that displays its parts: tables, and paragraphs as pairs of a strong beginning and the rest."""
+
+    _between = "\n\n"  # parts as plain text
+
+    def _parts(self) -> Iterator[Any]:
+        raise NotImplementedError
+
+    def __repr__(self):
+        return self._between.join(
+            "".join(part) if isinstance(part, tuple) else _text(part) for part in self._parts()
+        )
+
+    def _repr_html_(self):
+        return "".join(
+            _paragraph(*part) if isinstance(part, tuple) else _html(part) for part in self._parts()
+        )
+
+
+def _paragraph(first, rest):
+    first, rest = (escape(text, quote=False) for text in (first, rest))
+    strong = f"<strong>{first}</strong>" if first else ""
+    return f"<p>{strong}{rest}</p>".replace("\n", "<br>")
+
+
+def _text(table):
+    return table.to_string() if hasattr(table, "to_string") else repr(table)
+
+
+def _html(table):
+    return table.to_html() if hasattr(table, "to_html") else table._repr_html_()
