@@ -145,8 +145,8 @@ def by_rank(kept: pd.DataFrame) -> pd.DataFrame:
 def merge(parts: list[Path], kept: pd.DataFrame | None = None) -> pd.DataFrame:
     """Join the notebooks' parts and kept reruns (from `by_rank`) with the cells that nobody ran.
 
-    If two ran a cell, it keeps the better evidence, in the order of `EVIDENCE`. A published average that the cells of
-    its own row contradict is a `misprint`, also if nobody ran it.
+    If two ran a cell, it keeps the better evidence, in the order of `EVIDENCE`, and of equal ones that of the first
+    notebook by name. A published average that the cells of its row contradict is a `misprint`, also if nobody ran it.
 
     Returns
     -------
@@ -157,6 +157,8 @@ def merge(parts: list[Path], kept: pd.DataFrame | None = None) -> pd.DataFrame:
     if kept is not None and len(kept):
         ran.append(kept)
     ran = pd.concat(ran, ignore_index=True) if ran else pd.DataFrame(columns=COLUMNS)
+    # Which parts are here decides no tie.
+    ran = ran.sort_values("notebook", kind="stable", ignore_index=True)
     rows = beside(published(), best(ran))[COLUMNS]
     return rows.assign(group=group(rows), address=addresses(rows))
 

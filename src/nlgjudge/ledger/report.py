@@ -159,9 +159,7 @@ class Report(Shown):
     @property
     def summary(self):
         """The answer, and a line for each aspect."""
-        lines = [
-            f"- {aspect} ({one.level}): {one.answer}" for aspect, one in self.aspects.items()
-        ]
+        lines = [f"- {aspect} ({one.level}): {one.answer}" for aspect, one in self.aspects.items()]
         levels = [LEVELS] if any(one.level != "categories" for one in self.aspects.values()) else []
         notice = f" ({self.benchmark.notice})" if self.benchmark.notice else ""
         return "\n".join([f"Answer{notice}: {self.answer}", *lines, *levels])
