@@ -426,7 +426,7 @@ def _few(every, method):
     means = [f"{name} {text}" + ")" * text.count("(") for name, text in texts.items()]
     few, documents = found["labelled"].max(), found["documents"].max()
     return [
-        f"Mean rating of all {documents} documents, from labels of {few} drawn at random and {method}'s scores: "
+        f"Mean rating of all {documents} documents, from labels of {few}, if drawn at random, and {method}'s scores: "
         f"{'; '.join(means)}."
     ]
 
