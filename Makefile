@@ -99,10 +99,11 @@ refresh: reproduce ## copy outputs, figures, findings and ledger of the run into
 	echo "five runs did not come to an end; the last one changed:" >&2; \
 	grep ': changed$$' build/refreshed.txt >&2; exit 1
 
-site: $(READY) ## build the site from the notebooks as committed: build/site/html/index.html
+site: $(READY) ## build the site from the notebooks as committed, build/site/html/index.html, and build/every_eval_ever
 	@rm -rf build/site && mkdir -p build/site/source
 	@cp -r site notebooks figures build/site/source/
 	@sphinx-build -q -W --keep-going -c site -d build/site/doctrees build/site/source build/site/html
+	@python site/every_eval_ever.py build/every_eval_ever
 	@echo '<meta http-equiv="refresh" content="0; url=site/index.html">' > build/site/html/index.html
 	@echo "open build/site/html/index.html"
 

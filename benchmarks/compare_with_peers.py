@@ -46,7 +46,7 @@ def sample_level(frame):
 
 def table():
     """The verdict of a committed table."""
-    print(nj.Table("geval", "table1").verdict)
+    print(nj.Table("geval", "table1").answer)
 
 
 def report():

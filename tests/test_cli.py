@@ -72,6 +72,33 @@ def test_a_slip_is_named_with_the_near_ones(capsys):
     assert "did you mean 'geval/summarization/coherence'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "line, instead",
+    [
+        ("judge topical_chat surface", "nlgjudge rerun"),
+        ("export build", "site/every_eval_ever.py"),
+        ("replies drop --reason refusal", "Store(FILE).drop"),
+    ],
+)
+def test_a_command_that_left_says_what_replaces_it(line, instead, capsys):
+    assert main(line.split()) == 2
+    assert instead in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "use, error, instead",
+    [
+        (lambda: nj.stats.few_labels, AttributeError, "assisted_mean"),
+        (lambda: nj.get_judge("batch:m"), ValueError, "openai:MODEL"),
+        (lambda: nj.get_judge("openai:m", max_calls=3), TypeError, "Budget"),
+        (lambda: nj.Table("geval", "table1").verdict, AttributeError, "answer"),
+    ],
+)
+def test_a_name_that_left_says_what_replaces_it(use, error, instead):
+    with pytest.raises(error, match=f"any more: .*{instead}"):
+        use()
+
+
 def test_prompts_and_data_are_listed(capsys):
     main(["prompts", "list"])
     assert "geval/summarization/coherence\n" in capsys.readouterr().out

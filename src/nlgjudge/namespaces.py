@@ -17,7 +17,9 @@ def attach(package, file):
 
     def __getattr__(name):
         if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            from nlgjudge.data.checks import unknown  # a namespace is attached before it
+
+            raise AttributeError(f"{package}: {unknown('name', name, homes)}")
         home = homes[name]
         value = import_module(f"{package}.{home or name}")
         if home:

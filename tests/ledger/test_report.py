@@ -111,6 +111,16 @@ def test_half_labelled_data_give_the_systems_means(labelled, part):
     assert f"from labels of {labelled}, if drawn" in line and line.count(part) == 4
 
 
+def test_half_labelled_data_give_the_systems_pass_rates():
+    """Judge and people agree on all 40, of which 10 pass; 5 of the 30 labelled do."""
+    truth = np.repeat([1.0, 0.0], [10, 30])
+    rated = np.where(np.arange(40) % 2 + (np.arange(40) >= 20), truth, np.nan)
+    data = benchmark(rated[:, None], "ok")
+    notes = nj.report(data, method(data, truth), lexical=False).aspects["ok"].notes
+    assert any("Pass rate of all 40 documents, from labels of 30" in one for one in notes)
+    assert "s0 0.25 [" in notes[-1]
+
+
 def test_replies_of_a_judge_are_counted():
     stories = nj.load("openmeva", "sample")
     replies = nj.judge_items(stories.items, "chatgpt/stars/story/overall", "surface")

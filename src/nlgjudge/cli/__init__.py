@@ -9,6 +9,8 @@ from importlib import import_module
 
 import click
 
+from nlgjudge.data.checks import LEFT, unknown
+
 FAILED = 1  # wholly or in part; the message says why
 UNFINISHED = 3  # stopped at a limit: the same command goes on
 INTERRUPTED = 130  # 128 and SIGINT, as shells have it
@@ -28,8 +30,19 @@ COMMANDS = {
 }
 
 
-class OnUse(click.Group):
+class Group(click.Group):
+    """A group that says what replaces a command that left."""
+
+    def resolve_command(self, context, arguments):
+        if ("command", arguments[0]) in LEFT and arguments[0] not in self.list_commands(context):
+            context.fail(unknown("command", arguments[0], []))
+        return super().resolve_command(context, arguments)
+
+
+class OnUse(Group):
     """A group whose commands are imported when they are used."""
+
+    group_class = Group
 
     def list_commands(self, context):
         return [*COMMANDS]

@@ -4,12 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# What takes the place of names that left, by kind.
+LEFT: dict[tuple[str, object], str] = {
+    ("kind of judge", "batch"): "take openai:MODEL, which answers now and has no half price",
+    ("option", "despite_batches"): "leave it out, as there are no batches",
+    ("option", "max_calls"): "pass budget=nlgjudge.judging.judge.Budget(max_calls=...)",
+    ("option", "per_minute"): "pass concurrency; a server's Retry-After is followed",
+    ("command", "judge"): "take `nlgjudge rerun`, or nlgjudge.judge_items in Python",
+    ("command", "export"): "run `python site/every_eval_ever.py FOLDER` in a checkout",
+    ("command", "totals"): "call nlgjudge.judging.store.Store(FILE).totals()",
+    ("command", "drop"): "call nlgjudge.judging.store.Store(FILE).drop(...)",
+    ("name", "few_labels"): "take assisted_mean, or nlgjudge.report for how well a judge agrees",
+    ("name", "verdict"): "take answer",
+    ("name", "rerun_verdict"): "take rerun_answer",
+    ("name", "sentence"): "take answer",
+}
 
 
 def unknown(kind: str, name: object, known: Iterable[object], *, most: int = 12) -> str:
@@ -23,6 +39,8 @@ def unknown(kind: str, name: object, known: Iterable[object], *, most: int = 12)
     names = [str(one) for one in known]
     near = get_close_matches(str(name), names, n=3, cutoff=0.5)
     text = f"no {kind} {str(name)!r}"
+    if (kind, name) in LEFT:
+        return f"{text} any more: {LEFT[kind, name]}"
     listed = ", ".join(names) or "none"
     if near:
         text += ": did you mean " + " or ".join(map(repr, near)) + "?"
@@ -44,7 +62,7 @@ def check_known(kind: str, name: object, known: Iterable[object], *, most: int =
 def check_whole(least: int, **numbers: Any) -> None:
     """Raise a ValueError for a number that is no whole number from `least`."""
     for name, number in numbers.items():
-        is_whole = isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+        is_whole = isinstance(number, Integral) and not isinstance(number, bool)
         if not is_whole or number < least:
             raise ValueError(f"{name}={number!r}: expected a whole number of at least {least}")
 

@@ -255,7 +255,7 @@ def _aspect(benchmark, scores, methods, aspect, permutations, seed):
     ratings = benchmark.ratings.query("aspect == @aspect").dropna(subset="score")
     if set(ratings["score"]) <= CATEGORIES:
         known = [method for method in methods if method in rated]
-        return _categories(rated.dropna(subset="human"), known, "other" in benchmark.items)
+        return _categories(rated, known, "other" in benchmark.items)
     every = rated
     rated = rated.dropna(subset="human")
     known, left_out = _comparable(rated, [name for name in methods if name in rated])
@@ -415,8 +415,8 @@ def _detectable(table, outputs, level, seed):
     return f"{text}."
 
 
-def _few(every, method):
-    """Of half-labelled data: each system's mean rating with the help of a method, in a line."""
+def _few(every, method, what="Mean rating"):
+    """Of half-labelled data: each system's mean with the help of a method, in a line."""
     if every["human"].notna().all():
         return []
     found = assisted_mean(every, method, "human")
@@ -426,14 +426,15 @@ def _few(every, method):
     means = [f"{name} {text}" + ")" * text.count("(") for name, text in texts.items()]
     few, documents = found["labelled"].max(), found["documents"].max()
     return [
-        f"Mean rating of all {documents} documents, from labels of {few}, if drawn at random, and {method}'s scores: "
+        f"{what} of all {documents} documents, from labels of {few}, if drawn at random, and {method}'s scores: "
         f"{'; '.join(means)}."
     ]
 
 
 def _categories(rated, methods, in_pairs):
     """The report on pass or fail, or on A, B and a tie; of several raters the majority counts."""
-    rated = rated.assign(human=(1 + np.sign(rated["human"] - 0.5)) / 2)
+    every = rated.assign(human=(1 + np.sign(rated["human"] - 0.5)) / 2)
+    rated = every.dropna(subset="human")
     methods = [method for method in methods if not method.startswith(LEXICAL)]
     known = [method for method in methods if set(rated[method].dropna()) <= CATEGORIES]
     graded = [method for method in methods if method not in known]
@@ -454,6 +455,8 @@ def _categories(rated, methods, in_pairs):
         f"{best.name} agrees with people on {best['n']:,.0f} outputs by {listed}; people rate "
         f"{(rated['human'] == 1).mean():.0%} of them 1."
     )
+    if not in_pairs:
+        notes += _few(every, best.name, "Pass rate")
     paper = f"{sentence} 95% intervals leave out each document; a share of 0 or 1 has Wilson's."
     confusion = {method: one.confusion for method, one in agreements.items()}
     return AspectReport("categories", table, sentence, paper, notes, np.nan, confusion)

@@ -6,11 +6,17 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any
 
+from nlgjudge.data.checks import unknown
+
 
 class Shown:
     """A result that displays its parts: tables, and paragraphs as pairs of a strong beginning and the rest."""
 
     _between = "\n\n"  # parts as plain text
+
+    def __getattr__(self, name):
+        known = [one for one in dir(self) if not one.startswith("_")]
+        raise AttributeError(f"{type(self).__name__}: {unknown('name', name, known, most=20)}")
 
     def _parts(self) -> Iterator[Any]:
         raise NotImplementedError
