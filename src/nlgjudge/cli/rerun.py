@@ -13,7 +13,7 @@ from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
 from nlgjudge.judging.judge import Budget
 from nlgjudge.judging.reading import Reading
-from nlgjudge.judging.served import FALLBACK_SAMPLES
+from nlgjudge.judging.replies import FALLBACK_SAMPLES
 from nlgjudge.ledger import ledger, rerun_requests, reruns
 
 UNREAD = "no reply could be read; where they hold ratings, say with --pattern how these are written"

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from nlgjudge.judging.judge import Judge, adapted
-from nlgjudge.judging.served import estimate
+from nlgjudge.judging.replies import estimate
 from nlgjudge.judging.tasks import NOT_ASKED, Reply, Task
 
 COUNTS = ("requests", "samples", "cached", "calls", "prompt_tokens", "completion_tokens")

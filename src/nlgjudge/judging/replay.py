@@ -11,7 +11,7 @@ from nlgjudge.data.checks import check_known, unknown
 from nlgjudge.data.recordings import RecordingSpec
 from nlgjudge.judging.judge import Judge
 from nlgjudge.judging.prompts import Prompt, prompt
-from nlgjudge.judging.served import replies_to, say_reply
+from nlgjudge.judging.replies import replies_to, say_reply
 from nlgjudge.judging.tasks import NOT_RECORDED, Reply, endpoint, key
 
 

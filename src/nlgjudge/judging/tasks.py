@@ -191,6 +191,11 @@ def endpoint(url: str = "") -> str:
             "the endpoint (OPENAI_BASE_URL) is no address of a server: expected one as "
             "https://HOST/v1 or http://localhost:8000/v1"
         )
+    if "api-version" in parts.query:
+        raise ValueError(
+            "OPENAI_BASE_URL has an api-version: for Azure, set it to https://RESOURCE.openai.azure.com/openai/v1, "
+            "OPENAI_API_KEY to Azure's key, and name your deployment as the model"
+        )
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     if port is not None and port != _DEFAULT_PORTS[scheme]:
         host = f"{host}:{port}"

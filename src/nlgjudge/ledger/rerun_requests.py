@@ -12,8 +12,8 @@ from nlgjudge.data.checks import check_known, first, unknown
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.judging.planning import COUNTS, Count
 from nlgjudge.judging.prompts import Prompt, prompt
+from nlgjudge.judging.replies import FALLBACK, FALLBACK_SAMPLES
 from nlgjudge.judging.run import SAMPLING, get_judge, judge_items, sampling_settings
-from nlgjudge.judging.served import FALLBACK, FALLBACK_SAMPLES
 from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
 from nlgjudge.papers.coascore.aspects import stage_prompt
 from nlgjudge.papers.coascore.chain import coascore
