@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import zipfile
 
 import pandas as pd
 import pytest
@@ -454,15 +453,6 @@ def test_values_nested_too_deeply_are_refused_with_their_line(write, depth, open
     deep = f'{{"source": {opened * depth}1{closed * depth}}}'
     (line,) = problems(write(f"{json.dumps(records()[0])}\n{deep}\n", "mine.jsonl"))
     assert line.startswith("file: line 2: expected a JSON object (maximum recursion depth exceeded")
-
-
-def test_a_workbook_that_unpacks_to_too_much_is_refused(write):
-    path = as_excel(write(""), records())
-    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("xl/worksheets/more.xml", b" " * 120_000_000)
-    assert problems(path) == [
-        "file: it unpacks to 120 MB; expected at most 100 MB. Export the sheet as CSV UTF-8"
-    ]
 
 
 @pytest.mark.parametrize(

@@ -140,46 +140,6 @@ def test_another_file_is_refused_and_left_alone(tmp_path):
         Store(tmp_path)
 
 
-def changed(path, column, old, new):
-    """Change bytes of a stored text, as a damaged disk does."""
-    with closing(sqlite3.connect(path)) as database:
-        database.execute(
-            f"UPDATE replies SET {column} = CAST(replace(CAST({column} AS BLOB), ?, ?) AS TEXT) WHERE sample = 0",
-            (old, new),
-        )
-        database.commit()
-
-
-@pytest.mark.parametrize(
-    "column, old, new",
-    [("reply", b'"', b"!"), ("reply", b"Rating", b"\xff\xfe"), ("asked", b'"', b"!")],
-)
-def test_a_damaged_row_is_missing_and_the_others_are_read(tmp_path, capsys, column, old, new):
-    path = tmp_path / "replies.sqlite"
-    filled(Store(path)).close()
-    changed(path, column, old, new)
-    with Store(path) as store:
-        with pytest.warns(UserWarning, match="sqlite is damaged: a stored reply cannot be read"):
-            rows = list(store.rows())
-            assert len(store.get(KEY)) == (3 if column == "asked" else 2)
-        assert len(rows) < 4 and store.totals()["replies"] == 4
-        if column == "reply":
-            store.add(KEY, asked(), {0: FULL})
-            assert store.get(KEY)[0] == FULL
-    assert main(["replies", "export", str(tmp_path / "all.jsonl"), "--store", str(path)]) == 0
-
-
-def test_numbers_that_older_versions_stored_are_read_as_missing(tmp_path, capsys):
-    path = tmp_path / "replies.sqlite"
-    filled(Store(path)).close()
-    changed(path, "reply", b'"prompt_tokens": 12', b'"prompt_tokens": NaN')
-    with Store(path) as store:
-        assert store.get(KEY)[0] == FULL | {"prompt_tokens": None}
-        assert len(list(store.rows())) == 4 and store.totals()["replies"] == 4
-    with Store(path) as store, pytest.raises(ValueError, match="not JSON compliant"):
-        store.add(OTHER, asked(), {7: {"cost": float("nan")}})
-
-
 def test_a_full_disk_is_named_and_what_was_stored_stays(tmp_path):
     path = tmp_path / "replies.sqlite"
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

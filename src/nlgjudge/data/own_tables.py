@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +16,6 @@ from nlgjudge.data.paths import use
 
 KINDS = "CSV, JSON Lines (.jsonl), JSON (.json), Parquet, Excel (.xlsx) or a folder of `datasets`"
 NUMBER = re.compile(r"\s*-?\d+(\.\d+)?\s*")
-MOST_UNPACKED = 100_000_000  # bytes; reading them takes several times as much memory
 _HUB = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -181,13 +179,6 @@ def _row_that_joins(lines, separator, regular):
 
 
 def _excel(content, notes):
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        unpacked = sum(part.file_size for part in archive.infolist())
-    if unpacked > MOST_UNPACKED:
-        raise ValueError(
-            f"it unpacks to {unpacked / 1e6:,.0f} MB; expected at most {MOST_UNPACKED / 1e6:.0f} MB. "
-            "Export the sheet as CSV UTF-8"
-        )
     sheet = pd.read_excel(io.BytesIO(content), header=None, dtype=object, keep_default_na=False)
     header, *rows = sheet.values
     return pd.DataFrame(rows, columns=map(_plain, header), dtype=object)

@@ -42,21 +42,15 @@ _ALL = """(SELECT one.key, one.sample, first.asked, one.reply FROM replies AS fi
     JOIN replies AS one ON one.key = first.key WHERE first.asked != '' AND one.reply IS NOT NULL)"""
 
 
-def _value(column, path):
-    """SQL for a value in a column of JSON; NULL where the file is damaged."""
-    return f"CASE WHEN json_valid({column}) THEN {column} ->> '$.{path}' END"
-
-
-_WHERE = f"(:model IS NULL OR {_value('asked', 'request.model')} = :model)"
+_WHERE = "(:model IS NULL OR asked ->> '$.request.model' = :model)"
 _READ_ONLY = "{} must not be written: its replies can be read; to ask, name another store (--store FILE, or store=)"
 
 
 class Store:
     """A file of replies, created if it doesn't exist.
 
-    Where it is damaged, a reply that cannot be read counts as missing, with a warning. A file that is something else,
-    or damaged as a whole, is a ValueError; one that cannot be opened or must not be written a PermissionError; a full
-    disk an OSError. Each names the file and what to do.
+    A file that is something else, or damaged, is a ValueError; one that cannot be opened or must not be written a
+    PermissionError; a full disk an OSError. Each names the file and what to do.
     """
 
     def __init__(self, path: str | os.PathLike):
@@ -64,7 +58,6 @@ class Store:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = FileLock(f"{self.path}.lock")
         self._is_read_only = False
-        self._has_warned = False
         try:
             has_tables = self._open(self.path)
         except sqlite3.OperationalError as error:
@@ -88,7 +81,6 @@ class Store:
         self._db = sqlite3.connect(
             where, timeout=60, isolation_level=None, check_same_thread=False, **options
         )
-        self._db.text_factory = _text
         named = "SELECT name FROM sqlite_master WHERE type = 'table'"
         try:
             tables = {name for (name,) in self._db.execute(named)}
@@ -122,20 +114,6 @@ class Store:
     def _fetch(self, query, values=()):
         with self._named():
             return self._db.execute(query, values).fetchall()
-
-    def _parsed(self, text):
-        """What a column of JSON holds; None, with a warning, where the file is damaged."""
-        try:
-            return json.loads(text, parse_constant=lambda _: None)
-        except ValueError:
-            if not self._has_warned:
-                warnings.warn(
-                    f"{self.path} is damaged: a stored reply cannot be read, and counts as missing. Restore a "
-                    "copy, or go on and it is asked for again",
-                    stacklevel=3,
-                )
-            self._has_warned = True
-            return None
 
     def __enter__(self):
         return self
@@ -178,8 +156,7 @@ class Store:
             "SELECT sample, reply FROM replies WHERE key = ? AND reply IS NOT NULL ORDER BY sample",
             (key,),
         )
-        replies = {sample: self._parsed(reply) for sample, reply in rows}
-        return {sample: reply for sample, reply in replies.items() if reply is not None}
+        return {sample: json.loads(reply) for sample, reply in rows}
 
     def is_empty(self) -> bool:
         """Whether it holds no reply."""
@@ -209,16 +186,12 @@ class Store:
                     self._insert_one(*row)
 
     def _insert_one(self, digest, sample, asked, reply):
-        """Insert a reply; one that is stored and can be read stays as it is."""
-        stored = "SELECT reply FROM replies WHERE key = ? AND sample = ? AND reply IS NOT NULL"
-        for (text,) in self._db.execute(stored, (digest, sample)).fetchall():
-            if self._parsed(text) is not None:
-                return
+        """Insert a reply; one that is stored stays as it is."""
         described = "SELECT 1 FROM replies WHERE key = ? AND asked != ''"
         is_described = self._db.execute(described, (digest,)).fetchone()
         self._db.execute(
             "INSERT INTO replies (key, sample, asked, reply) VALUES (?, ?, ?, ?) "
-            "ON CONFLICT DO UPDATE SET reply = excluded.reply",
+            "ON CONFLICT DO UPDATE SET reply = excluded.reply WHERE replies.reply IS NULL",
             (digest, sample, "" if is_described else _json(asked), _json(_REPLY | reply)),
         )
 
@@ -227,9 +200,7 @@ class Store:
         query = f"SELECT * FROM {_ALL} WHERE {_WHERE} ORDER BY key, sample"
         with self._named():
             for digest, sample, asked, reply in self._db.execute(query, {"model": model}):
-                asked, reply = self._parsed(asked), self._parsed(reply)
-                if asked is not None and reply is not None:
-                    yield digest, sample, asked, reply
+                yield digest, sample, json.loads(asked), json.loads(reply)
 
     def drop(self, chosen: Iterable[tuple[str, int]]) -> None:
         """Remove replies by key and sample, so that the next run asks for them again."""
@@ -241,25 +212,24 @@ class Store:
     def totals(self) -> dict[str, float]:
         """Number of `replies`, `prompt_tokens`, `completion_tokens`, and `cost` in the price's currency."""
         names = ("prompt_tokens", "completion_tokens", "cost")
-        sums = ", ".join(f"coalesce(sum({_value('reply', name)}), 0)" for name in names)
+        sums = ", ".join(f"coalesce(sum(reply ->> '$.{name}'), 0)" for name in names)
         (row,) = self._fetch(f"SELECT count(*), {sums} FROM {_ALL}")
         return dict(zip(("replies", *names), row))
 
     def endpoints(self, model: str | None = None) -> dict[tuple[str, str], int]:
         """Number of replies by the model and the endpoint that were asked, as ``{(model, endpoint): n}``."""
         rows = self._fetch(
-            f"SELECT {_value('asked', 'request.model')}, {_value('asked', 'endpoint')}, count(*) "
-            f"FROM {_ALL} WHERE json_valid(asked) AND {_WHERE} GROUP BY 1, 2 ORDER BY 1, 2",
+            "SELECT asked ->> '$.request.model', asked ->> '$.endpoint', count(*) "
+            f"FROM {_ALL} WHERE {_WHERE} GROUP BY 1, 2 ORDER BY 1, 2",
             {"model": model},
         )
         return {(name, endpoint): number for name, endpoint, number in rows}
 
     def reply_length(self, model: str, endpoint: str, digest: str) -> float | None:
         """Mean completion tokens of the stored replies to a prompt; None without any."""
-        tokens = _value("reply", "completion_tokens")
         ((mean,),) = self._fetch(
-            f"SELECT avg({tokens}) FROM {_ALL} WHERE {_WHERE} "
-            f"AND {_value('asked', 'endpoint')} = :endpoint AND {_value('asked', 'digest')} = :digest",
+            f"SELECT avg(reply ->> '$.completion_tokens') FROM {_ALL} WHERE {_WHERE} "
+            "AND asked ->> '$.endpoint' = :endpoint AND asked ->> '$.digest' = :digest",
             {"model": model, "endpoint": endpoint, "digest": digest},
         )
         return mean
@@ -281,14 +251,6 @@ class Store:
 
 def _json(value):
     return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
-
-
-def _text(raw):
-    """A column's text; empty, which is no JSON, where the file is damaged."""
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return ""
 
 
 def _exported(line, place):

@@ -1,14 +1,13 @@
 """Scores cached by content: texts that were scored before, by the same code and options, are read back.
 
-Values are below `data/cache/`, in a file for each function, its options, library versions and source code.
+Values are below `data/cache/`, in a file for each function, its options, library versions and the code of this package.
 A text, or a tuple of texts, is identified by its digest, so that a part of a benchmark finds what the whole
-has left there. A file whose checksum is wrong is computed again.
+has left there. A damaged file is computed again.
 """
 
 import hashlib
 import json
 import os
-import sys
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -22,6 +21,9 @@ from nlgjudge.data.paths import cache
 from nlgjudge.namespaces import missing
 
 _DIGEST = 16  # bytes
+_CODE = hashlib.sha256(
+    b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+).hexdigest()
 
 
 def scores(
@@ -44,10 +46,9 @@ def scores(
     numpy.ndarray
         One entry or row per text.
     """
-    source = _source(function.__module__)
-    if not texts or source is None:
+    if not texts:
         return np.asarray(function(texts, *options), dtype=float)
-    used = [function.__module__, function.__qualname__, options, source]
+    used = [function.__module__, function.__qualname__, options, _CODE]
     key = json.dumps([*used, [_version(name) for name in libraries]])
     path = cache() / "lexical" / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.npz"
     digests = [_digest(text) for text in texts]
@@ -81,33 +82,6 @@ def _version(library):
         raise missing(library, "metrics") from error
 
 
-def _of_file(path):
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-
-
-# As the metrics are when this process loads them.
-_loaded = {
-    f"{__package__}.{path.stem}": _of_file(path) for path in Path(__file__).parent.glob("*.py")
-}
-
-
-def _source(module):
-    """Digests of a module and the metrics that it uses; None if one was edited since it was loaded."""
-    digests = {}
-    waiting = [module]
-    while waiting:
-        name = waiting.pop()
-        if name not in digests:
-            digests[name] = _of_file(sys.modules[name].__file__)
-            for value in vars(sys.modules[name]).values():
-                used = getattr(value, "__module__", None) or getattr(value, "__name__", None)
-                if str(used).startswith(f"{__package__}."):
-                    waiting.append(used)
-    if any(_loaded.get(name, digest) != digest for name, digest in digests.items()):
-        return None
-    return sorted(digests.items())
-
-
 @lru_cache(maxsize=200_000)  # a pair of texts is scored in several ways, one after the other
 def _digest(text):
     """What identifies a text, or a tuple of texts."""
@@ -121,10 +95,7 @@ def _read(path):
     try:
         with np.load(path, allow_pickle=False) as stored:
             names, values = stored["digests"].tobytes(), stored["values"]
-            whole = stored["checksum"].tobytes() == _checksum(names, values)
     except Exception:  # numpy, zipfile and zlib raise many kinds
-        whole = False
-    if not whole:
         return {}, np.empty(0)
     starts = range(0, len(names), _DIGEST)
     return {names[start : start + _DIGEST]: row for row, start in enumerate(starts)}, values
@@ -133,11 +104,5 @@ def _read(path):
 def _write(path, names, values):
     """Write the values under another name first, so that a reader finds all of them or none."""
     temporary = path.with_name(f".{path.stem}-{os.getpid()}.npz")
-    parts = {"digests": names, "checksum": _checksum(names, values)}
-    parts = {name: np.frombuffer(part, dtype=np.uint8) for name, part in parts.items()}
-    np.savez(temporary, values=values, **parts)
+    np.savez(temporary, values=values, digests=np.frombuffer(names, dtype=np.uint8))
     os.replace(temporary, path)
-
-
-def _checksum(names, values):
-    return hashlib.sha256(names + values.tobytes()).digest()
