@@ -10,6 +10,7 @@ from nlgjudge.stats.intervals import difference
 from nlgjudge.stats.permutation import permutation_test
 from nlgjudge.stats.power_analysis import smallest_detectable
 
+SOFT = {"level": "system", "soft": True, "resamples": 9}
 BY_ITEM = {
     "correlation": lambda f: nj.correlation(f, "a", "human"),
     "correlation_table": lambda f: nj.correlation_table(f, ["a"], ["human"]),
@@ -20,6 +21,7 @@ BY_ITEM = {
     "assisted_mean": lambda f: stats.assisted_mean(f, "a", "human"),
     "williams_test": lambda f: stats.williams_test(f, "a", "b", "human"),
     "pairwise_accuracy": lambda f: stats.pairwise_accuracy(f, "a", "human"),
+    "soft accuracy": lambda f: stats.pairwise_accuracy(f, "a", "human", **SOFT),
     "smallest_detectable": lambda f: smallest_detectable(
         f, "a", "b", "human", documents=5, systems=4
     ),
@@ -167,6 +169,8 @@ def test_two_items_and_one_system_have_a_clear_result(name):
         (nj.correlation, {"kendall": "a"}, "kendall='a': expected one of b, c"),
         (nj.interval, {"systems": "all"}, "systems='all': expected one of these, other"),
         (stats.pairwise_accuracy, {"epsilon": -0.1}, "epsilon=-0.1: expected None"),
+        (stats.pairwise_accuracy, {"soft": True}, "level='sample': expected one of system"),
+        (stats.pairwise_accuracy, SOFT | {"resamples": 0}, "resamples=0: expected a whole"),
     ],
 )
 def test_bad_options(function, options, message):

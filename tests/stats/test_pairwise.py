@@ -1,6 +1,6 @@
 """Pairwise accuracy against loops over pairs and thresholds, and against arithmetic done by hand."""
 
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pandas as pd
@@ -8,6 +8,11 @@ import pytest
 
 from nlgjudge.stats import pairwise_accuracy
 from nlgjudge.stats.correlations import LEVELS
+
+
+def soft_accuracy(frame, **options):
+    """Soft pairwise accuracy of f: value, and pairs with and without shared documents."""
+    return pairwise_accuracy(frame, "f", "h", level="system", soft=True, **options)
 
 
 def frame_of(x, y):
@@ -102,6 +107,42 @@ def test_means_that_differ_by_rounding_are_tied():
     assert pairwise_accuracy(frame_of(y, x), "f", "h", level="system").metric_ties == 1
 
 
+def test_soft_accuracy_by_hand():
+    """Three documents, two systems; eight equally likely sign patterns."""
+    frame = frame_of([[3, 1], [2, 1], [4, 1]], [[1, 2], [3, 1], [2, 2]])
+    # f differs by 2, 1, 3: only +++ reaches 6, so 1/8; h by -1, 2, 0: 1 is reached by the sums
+    # 1 (+-), 3 (++), each a quarter: 1/2. Backwards: f always below 6 (sum >= -6): 1; h 3/4.
+    found = soft_accuracy(frame, seed=0, resamples=40_000)
+    assert found.value == pytest.approx(1 - (3 / 8 + 1 / 4) / 2, abs=0.01)
+    assert (*found[1:3], found.reason) == (1, 0, "")
+
+
+def soft_by_loop(frame, seed, resamples):
+    wide = frame.dropna().pivot(index="doc_id", columns="system_id", values=["f", "h"])
+    signs = 2.0 * np.random.default_rng(seed).integers(2, size=(resamples, len(wide))) - 1
+    gaps = []
+    for a, b in permutations(wide["f"].columns, 2):
+        shared = wide["f"][[a, b]].notna().all(axis=1).to_numpy()
+        p = []
+        for column in "fh":
+            steps = (wide[column, a] - wide[column, b])[shared].to_numpy()
+            sums = [(row[shared] * steps).sum() for row in signs]
+            p.append((1 + sum(s >= steps.sum() - 1e-9 for s in sums)) / (1 + resamples))
+        gaps += [abs(p[0] - p[1])] * int(shared.any())
+    return 1 - np.mean(gaps), len(gaps) // 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_soft_accuracy_agrees_with_a_loop_over_ties_and_gaps(seed):
+    frame = gappy(seed)
+    found = soft_accuracy(frame, seed=9, resamples=50)
+    value, pairs = soft_by_loop(frame, 9, 50)
+    assert found.value == pytest.approx(value) and found.n == pairs
+    assert found.n + found.n_skipped == 10
+    thirds = frame.assign(f=frame["f"] / 3, h=frame["h"] / 3)  # equal sums, but for rounding
+    assert soft_accuracy(thirds, seed=9, resamples=50)[:3] == found[:3]
+
+
 @pytest.mark.parametrize("level, n", [("sample", 0), ("dataset", 2), ("system", 2)])
 def test_documents_without_a_pair_and_frames_without_any(level, n):
     lone = frame_of([[1, np.nan], [np.nan, 2]], [[1, 2], [1, 2]])
@@ -111,3 +152,6 @@ def test_documents_without_a_pair_and_frames_without_any(level, n):
     units = {"sample": 2, "dataset": 4, "system": 2}[level]
     assert np.isnan(empty.value) and empty[1:4] == (0, units, 0)
     assert empty.reason == "no pair of items has both scores"
+    soft = soft_accuracy(lone)
+    assert np.isnan(soft.value) and soft[1:3] == (0, 1)
+    assert soft.reason == "no two systems share a document with both scores"

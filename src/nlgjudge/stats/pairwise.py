@@ -1,7 +1,9 @@
-"""Pairwise accuracy with calibrated ties.
+"""Pairwise accuracy with calibrated ties, and its soft version at system level.
 
 The accuracy acc_eq and the calibration of its threshold, one for all groups, are those of "Ties
-Matter" (Deutsch, Foster and Freitag 2023, arXiv 2305.14324). Scores that differ by rounding alone count as equal.
+Matter" (Deutsch, Foster and Freitag 2023, arXiv 2305.14324); SPA compares p-values instead of
+signs (Thompson, Mathur, Deutsch and Khayrallah 2024, arXiv 2409.09598). Scores that differ by
+rounding alone count as equal.
 """
 
 from typing import NamedTuple
@@ -9,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from nlgjudge.data.checks import check_whole
 from nlgjudge.stats.correlations import (
     LEVELS,
     Level,
@@ -16,6 +19,7 @@ from nlgjudge.stats.correlations import (
     matrices,
     number_of_units,
     system_means,
+    units_with_scores,
 )
 
 # Differences below this share of the largest score are rounding.
@@ -31,7 +35,8 @@ class PairwiseAccuracy(NamedTuple):
         In [0, 1], or NaN (then `reason` says why).
     n, n_skipped
         Units in the value, and left out: documents with two items that have both scores at sample
-        level, items at dataset level, systems at system level.
+        level, items at dataset level, systems at system level. Of a soft accuracy, pairs of systems in
+        it, and those that share no document.
     epsilon
         Pairs whose metric scores differ by at most this much are tied.
     human_ties, metric_ties
@@ -56,8 +61,11 @@ def pairwise_accuracy(
     *,
     level: Level = "sample",
     epsilon: float | None = None,
+    soft: bool = False,
+    seed: int = 0,
+    resamples: int = 1000,
 ) -> PairwiseAccuracy:
-    """Accuracy of a metric over pairs, ties included (acc_eq).
+    """Accuracy of a metric over pairs, ties included (acc_eq), or its soft version (SPA).
 
     Parameters
     ----------
@@ -69,11 +77,19 @@ def pairwise_accuracy(
     epsilon
         Threshold of the metric's ties; by default calibrated: the smallest observed difference, or 0,
         with the highest accuracy.
+    soft
+        At system level, one minus the mean difference of the metric's and humans' p-values that a
+        system is better, about 0.5 for a metric that ties all systems. The one-sided paired permutation
+        test flips the signs of the differences by document, alike for all pairs, metric and humans.
+        Both directions of a pair count, so that the order of the systems does not matter where sums
+        tie; without ties that is the published mean over unordered pairs.
+    seed, resamples
+        Of the sign flips; p-values are (c + 1) / (resamples + 1).
 
     Raises
     ------
     ValueError
-        For a negative or infinite epsilon, and as `nlgjudge.correlation` does.
+        For a negative or infinite epsilon, fewer than one resample, and as `nlgjudge.correlation` does.
 
     Examples
     --------
@@ -84,8 +100,13 @@ def pairwise_accuracy(
     >>> found = pairwise_accuracy(frame, "a", "human")
     >>> round(found.value, 3), found.n_pairs, float(found.epsilon)
     (0.917, 12, 0.0)
+    >>> found = pairwise_accuracy(frame, "a", "human", level="system", soft=True, resamples=99)
+    >>> round(found.value, 2), found.n
+    (0.95, 6)
     """
-    check_options(level=(level, LEVELS))
+    check_options(level=(level, ("system",) if soft else LEVELS))
+    if soft:
+        return _soft_accuracy(frame, metric, human, seed, resamples)
     if epsilon is not None and not 0 <= epsilon < np.inf:
         raise ValueError(f"epsilon={epsilon}: expected None (calibrated) or a number from 0")
     x, y = matrices(frame, [metric], human)
@@ -97,8 +118,7 @@ def pairwise_accuracy(
     n = groups if level == "sample" else int((~np.isnan(x)).sum())
     skipped = number_of_units(frame, level) - n
     if not groups:
-        reason = "no pair of items has both scores"
-        return PairwiseAccuracy(np.nan, n, skipped, 0, np.nan, np.nan, np.nan, reason)
+        return _undefined(n, skipped, "no pair of items has both scores")
     slack = _ROUNDING * np.nanmax(np.abs(x))
     if epsilon is None:
         epsilon = _calibrated(steps, orders, weights, slack)
@@ -108,6 +128,33 @@ def pairwise_accuracy(
     human_ties = _share(weights[orders == 0])
     metric_ties = _share(weights[tied])
     return PairwiseAccuracy(value, n, skipped, len(steps), float(epsilon), human_ties, metric_ties)
+
+
+def _soft_accuracy(frame, metric, human, seed, resamples):
+    """One minus the mean difference of the p-values of metric and humans, over pairs of systems."""
+    check_whole(1, resamples=resamples)
+    check_whole(0, seed=seed)
+    x, y = matrices(frame, [metric], human)
+    rated = units_with_scores(y, "sample")
+    x, y = x[rated], y[rated]
+    first, second = np.triu_indices(x.shape[1], 1)
+    shared = ~np.isnan(x[:, first] - x[:, second]).all(axis=0)
+    n = int(shared.sum())
+    skipped = shared.size - n
+    if not n:
+        return _undefined(n, skipped, "no two systems share a document with both scores")
+    first = first[shared]
+    second = second[shared]
+    rng = np.random.default_rng(seed)
+    signs = 2.0 * rng.integers(2, size=(resamples, len(x))) - 1
+    of_metric = np.array(_p_values(x, first, second, signs))
+    of_humans = np.array(_p_values(y, first, second, signs))
+    value = float(1 - np.abs(of_metric - of_humans).mean())
+    return PairwiseAccuracy(value, n, skipped, n, np.nan, np.nan, np.nan)
+
+
+def _undefined(n, skipped, reason):
+    return PairwiseAccuracy(np.nan, n, skipped, 0, np.nan, np.nan, np.nan, reason)
 
 
 def _share(weights):
@@ -153,3 +200,14 @@ def _calibrated(steps, orders, weights, slack):
     good_enough = accuracies[cuts] >= accuracies[cuts].max() - 1e-9
     best = cuts[np.argmax(good_enough)]  # the first of equals
     return sizes[best - 1] if best else 0.0
+
+
+def _p_values(scores, first, second, signs):
+    """P-values that the first system of each pair is better, and that the second is."""
+    steps = np.nan_to_num(scores[:, first] - scores[:, second])
+    observed = steps.sum(axis=0)
+    flipped = signs @ steps
+    slack = _ROUNDING * np.abs(steps).sum(axis=0)
+    at_least = (flipped >= observed - slack).sum(axis=0)
+    at_most = (-flipped >= -observed - slack).sum(axis=0)
+    return (1 + at_least) / (1 + len(signs)), (1 + at_most) / (1 + len(signs))
