@@ -34,7 +34,6 @@ from nlgjudge.stats.correlations import (
 
 Units = Literal["documents", "systems", "both"]
 UNITS = ("documents", "systems", "both")
-ALTERNATIVES = ("two-sided", "greater", "less")
 ENUMERATED = 1 << 14  # so many different swaps are all counted: those of 15 documents or systems
 _ROUNDING = 1e-10  # differences closer than this are ties
 _CELLS = 1 << 16  # numbers held at once
@@ -96,15 +95,13 @@ def permutation_test(
     resamples: int = 999,
     constant: Constant = "skip",
     kendall: Kendall = "b",
-    alternative: Literal["two-sided", "greater", "less"] = "two-sided",
 ) -> PermutationTest:
     """Test the difference between two metrics' correlations with human ratings.
 
     Only items with all three scores count. Each metric is standardised over them, since swapped
     scores have to be on one scale. Each resample then swaps the two metrics' scores, each with
     probability one half. Where there are at most 16,384 different swaps, each of them is taken once
-    instead: k units have 2^(k - 1), each with a mirror that turns the difference's sign, which a
-    one-sided test counts too.
+    instead: k units have 2^(k - 1), each with a mirror that turns the difference's sign.
 
     Parameters
     ----------
@@ -122,9 +119,6 @@ def permutation_test(
         these systems only, and reject a true null several times too often beyond them.
     resamples
         Swaps that are drawn, at least 1; p cannot fall below 1 / (resamples + 1).
-    alternative
-        Resamples as extreme as the observed difference count as more extreme; "greater": `a`
-        correlates better.
 
     Raises
     ------
@@ -145,7 +139,7 @@ def permutation_test(
     (0.4, 0.125, 8, True)
     """
     check_correlation(level, coefficient, constant, kendall)
-    check_options(units=(units, UNITS), alternative=(alternative, ALTERNATIVES))
+    check_options(units=(units, UNITS))
     check_whole(1, resamples=resamples)
     check_whole(0, seed=seed)
     how = (level, coefficient, constant, kendall)
@@ -165,9 +159,7 @@ def permutation_test(
         x, y = _standardised(x), _standardised(y)
     observed, *draws = _differences(x, y, ratings, np.concatenate([nothing, swaps]), how)
     draws = np.array(draws)
-    if exact and alternative != "two-sided":
-        draws = np.concatenate([draws, -draws])
-    p, defined = _share(observed, draws[~np.isnan(draws)], alternative, exact)
+    p, defined = _share(abs(observed), np.abs(draws[~np.isnan(draws)]), exact)
     reason = "" if defined else "undefined in every resample"
     return PermutationTest(difference, p, defined, n, n_skipped, reason, exact, log2_different)
 
@@ -364,14 +356,10 @@ def _mixed(tables, swap):
     return first, np.where(swapped, both_x - as_x, both_y - as_y)
 
 
-def _share(observed, draws, alternative, exact):
+def _share(observed, draws, exact):
     """P-value, and the number of draws."""
     if not len(draws):
         return np.nan, 0
-    if alternative == "two-sided":
-        observed, draws = abs(observed), np.abs(draws)
-    elif alternative == "less":
-        observed, draws = -observed, -draws
     extreme = int((draws >= observed - _ROUNDING).sum())
     if exact:
         return extreme / len(draws), len(draws)
