@@ -41,7 +41,7 @@ SNAKEMAKE := snakemake --quiet rules host --rerun-incomplete
 PLAIN := sed -u -E '/^$$|^(Assuming|Building|Using|Select|Execute|Complete|Elapsed) /d'
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce served test check units sentences sweep refresh site bench lint lock clean
+.PHONY: help reproduce served test check units sentences sizes sweep refresh site bench lint lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -81,6 +81,9 @@ sentences: $(READY) ## run every notebook with changed parameters and on the sam
 
 units: lint ## style, unit tests and doctests alone
 	@sh tests/run.sh units
+
+sizes: $(READY) ## statements, code lines and public names of each package, which a test bounds
+	@python tests/sizes.py
 
 # On a cluster: PROFILE=profiles/slurm.
 sweep: $(READY) ## a notebook over a grid of parameters: NOTEBOOK=template_ablation GRID=notebooks/template_ablation.csv

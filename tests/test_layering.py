@@ -1,4 +1,4 @@
-"""Imports follow the order of the subpackages."""
+"""Imports follow the order of the subpackages, and no package grows unnoticed."""
 
 import ast
 import types
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import nlgjudge
+from sizes import size_of, sizes
 
 PACKAGE = Path(nlgjudge.__file__).resolve().parent
 # What a package may import beside itself. Only `cli` imports `workflow.py`.
@@ -20,6 +21,12 @@ MAY_IMPORT = {
     "ledger": {"data", "metrics", "judging", "stats", "papers"},
     "cli": {"data", "metrics", "judging", "stats", "papers", "ledger"},
 }
+# Statements, code lines and public names at most (`make sizes` prints them). A package may gain what another gives;
+# the sum rises only where an issue says by how much.
+BOUNDS = {
+    "site": (0, 0, 0),
+}
+SUM = (0, 0, 68)
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -168,3 +175,20 @@ def test_every_public_name_is_there_and_documented():
             assert not (folder / f"{name}.py").exists(), (space, name)
     with pytest.raises(AttributeError, match="lode"):
         _ = nlgjudge.lode
+
+
+def test_no_package_grows():
+    found = sizes()
+    assert found.keys() == BOUNDS.keys()
+    larger = {
+        name: row
+        for name, row in found.items()
+        if any(now > bound for now, bound in zip(row, BOUNDS[name], strict=True))
+    }
+    assert not larger
+    assert all(sum(column) <= most for column, most in zip(zip(*BOUNDS.values()), SUM))
+
+
+def test_docstrings_and_comments_are_no_code():
+    code = '"""Two\nlines."""\n# Why.\nx = f(\n    1,\n\n    """a\nb""",\n)\n'
+    assert size_of(code) == (1, 5)
