@@ -57,10 +57,7 @@ def test_the_cache_comes_first_and_a_mirror_has_to_be_a_folder(tree, monkeypatch
 @pytest.mark.parametrize(
     "served, message",
     [
-        (
-            CONTENT[:10],
-            "is truncated: expected 40 bytes, got 10; expected git blob [0-9a-f]{40}, got",
-        ),
+        (CONTENT[:10], "is truncated: expected 40 bytes, got 10"),
         (CONTENT.upper(), r"has other content \(40 bytes\); expected git blob [0-9a-f]{40}, got"),
         (b"\n<!DOCTYPE html><title>Sign in</title>", "is an HTML or XML page, not the file"),
         (None, "answered 404$"),
@@ -76,11 +73,7 @@ def test_other_content_is_refused_and_not_kept(tree, publish, host, tmp_path, se
         fetch.read(entry)
     found = str(caught.value).splitlines()
     assert found[0] == "toy.txt of owner/name (toy) is unavailable:"
-    assert [line.split(":")[0] for line in found[1:4]] == [
-        "  1. cache",
-        "  2. mirror",
-        "  3. network",
-    ]
+    assert [line.split()[1] for line in found[1:4]] == ["cache:", "mirror:", "network:"]
     assert caught.value.kind == ("failed" if served else "absent") and tree.cached() == []
     place.write_bytes(CONTENT)
     assert fetch.read(entry) == CONTENT
@@ -113,9 +106,7 @@ def test_too_many_requests_are_waited_for_as_asked(host, publish, pauses, asked,
 def test_a_long_wait_fails_at_once_and_is_named(host, publish, pauses, tree):
     entry = publish("toy.txt", CONTENT)
     server = host(refuse=99, retry_after="3600")
-    with pytest.raises(
-        fetch.DataUnavailable, match="429 and asks to wait 3600 s; run it again"
-    ) as caught:
+    with pytest.raises(fetch.DataUnavailable, match="asks to wait 3600 s") as caught:
         fetch.read(entry)
     assert caught.value.kind == "failed" and pauses == [] and server.statuses == {429: 1}
 
@@ -158,9 +149,7 @@ def test_an_unreachable_host_is_left_alone_for_a_while(publish, host, tree):
 def test_offline_asks_nobody(publish, host, monkeypatch):
     server = host()
     monkeypatch.setenv("NLGJUDGE_OFFLINE", "1")
-    with pytest.raises(
-        fetch.DataUnavailable, match="network: .* not tried, NLGJUDGE_OFFLINE is set"
-    ):
+    with pytest.raises(fetch.DataUnavailable, match="NLGJUDGE_OFFLINE is set"):
         fetch.read(publish("toy.txt", CONTENT))
     assert server.asked == []
 
@@ -240,25 +229,17 @@ def test_an_interruption_while_writing_leaves_nothing(host, publish, tree, monke
 
 # When the sample stands in
 
-STORY = {
-    "doc_id": 0,
-    "prompt": "p",
-    "reference": "r",
-    "gen": {"a": {"text": "t", "score": {"human": 1}}},
-}
-
 
 def openmeva(publish, stories=1):
-    return publish("data/openmeva.json", json.dumps([STORY] * stories).encode(), "openmeva")
+    generated = {"a": {"text": "t", "score": {"human": 1}}}
+    story = {"doc_id": 0, "prompt": "p", "reference": "r", "gen": generated}
+    publish("data/openmeva.json", json.dumps([story] * stories).encode(), "openmeva")
 
 
 def test_the_sample_does_not_replace_what_a_host_refuses(host, publish, pauses):
     openmeva(publish, 200)
     host(refuse=999)
-    with pytest.raises(
-        fetch.DataUnavailable,
-        match="(?s)answered 429.*sample does not stand in: run it again later",
-    ):
+    with pytest.raises(fetch.DataUnavailable, match="(?s)429.*sample does not stand in"):
         benchmarks.load("openmeva")
 
 
@@ -266,9 +247,7 @@ def test_the_sample_replaces_an_absent_file_aloud(host, publish, copied_sample, 
     openmeva(publish)
     host(missing=["*"])
     assert benchmarks.load("openmeva").is_sample
-    assert (
-        "openmeva is the sample: data/openmeva.json of owner/name: http" in capsys.readouterr().out
-    )
+    assert "openmeva is the sample: data/openmeva.json" in capsys.readouterr().out
 
 
 def test_the_sample_replaces_everything_offline(host, publish, copied_sample, capsys):
@@ -297,9 +276,7 @@ def test_fetch_downloads_what_is_missing_and_names_what_fails(tree, publish, hos
     server = host()
     assert main(["data", "fetch", "toy"]) == 0
     out, err = capsys.readouterr()
-    assert out == (
-        "owner/name: licence CC0-1.0; cite nobody2024toy (data/README.md)\n2 of 2 files are here\n"
-    )
+    assert "CC0-1.0; cite nobody2024toy" in out and "2 of 2 files are here" in out
     assert err == "" and server.asked == ["owner/name/c0ffee/b.txt"]
     assert main(["data", "fetch"]) == 1
     out, err = capsys.readouterr()
@@ -325,7 +302,5 @@ def test_verify_names_bad_files(tree, capsys):
 def test_commands_explain_an_unknown_benchmark(tree, capsys, action):
     tree.add("a.txt", CONTENT)
     assert main(["data", action, "nope"]) == 1
-    assert capsys.readouterr().err == (
-        "nlgjudge: no registered file for benchmark='nope', role=None, path=None; "
-        "benchmarks with files: toy\n"
-    )
+    said = capsys.readouterr().err
+    assert "no registered file for benchmark='nope'" in said and "with files: toy" in said

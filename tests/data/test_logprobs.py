@@ -1,6 +1,5 @@
 """Token probabilities that name no item: which row belongs to which summary, and what shows it."""
 
-import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -38,9 +37,8 @@ def test_a_judge_has_a_rating_of_every_item(read, real, judge):
     assert len(found) == 6400 and not found.duplicated(["item_id", "aspect"]).any()
     assert set(found["item_id"]) == set(real("summeval").items["item_id"])
     unread = (found["text"] == "").groupby(found["aspect"]).sum().to_dict()
-    assert unread == dict.fromkeys(ASPECTS, 0) | (
-        {"consistency": 4, "relevance": 31} if judge == "gpt-4o-mini" else {}
-    )
+    some = {"consistency": 4, "relevance": 31} if judge == "gpt-4o-mini" else {}
+    assert unread == dict.fromkeys(ASPECTS, 0) | some
 
 
 @pytest.mark.parametrize("judge", ["qwen2.5-72b", "deepseek-r1-32b"])
@@ -75,10 +73,7 @@ def test_of_gpt_4os_prompts_those_that_keep_their_order_are_read(read, capsys):
     assert found.groupby("aspect").size().to_dict() == {"coherence": 8000, "consistency": 8000}
     said = capsys.readouterr().out.splitlines()
     for line, aspect in zip(said, ("fluency", "relevance"), strict=True):
-        assert line.startswith(
-            f"prompt_sensitivity/logits/4o_{aspect}.csv of {REPOSITORY} is left out: its order of rows "
-            "cannot be shown: expected each prompt's ratings to correlate by 0.75 or more"
-        )
+        assert f"4o_{aspect}.csv of {REPOSITORY} is left out" in line and "by 0.75 or more" in line
 
 
 SMALL = pd.DataFrame(
@@ -166,16 +161,9 @@ def test_prompts_of_another_length_are_refused(small):
         recording("uncertainty_prompts/gpt-4o")
 
 
-def test_the_registered_prompts_ask_for_one_to_five_where_geval_asks_fluency_for_one_to_three(
-    content,
-):
+def test_the_registered_prompts_ask_for_one_to_five_where_geval_asks_for_one_to_three(content):
     geval = content("summeval", path="prompts/summeval/flu_detailed.txt").decode()
     assert "Fluency (1-3)" in geval
-    paraphrased = [
-        entry
-        for entry in registry.entries("summeval", role="extra", path="flu_detailed.txt")
-        if entry.repository == REPOSITORY
-    ]
-    assert len(paraphrased) == 5
-    assert all("Fluency (1-5)" in fetch.read(entry).decode() for entry in paraphrased)
-    assert math.isclose(FLOOR, math.log(1e-5))
+    found = registry.entries("summeval", role="extra", path="flu_detailed.txt")
+    texts = [fetch.read(entry).decode() for entry in found if entry.repository == REPOSITORY]
+    assert len(texts) == 5 and all("Fluency (1-5)" in text for text in texts)

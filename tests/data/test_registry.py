@@ -36,10 +36,8 @@ def test_rows_are_well_formed_and_unique():
     "content, blob",
     [
         (b"", "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"),  # git hash-object /dev/null
-        (
-            b"hello\n",
-            "ce013625030ba8dba906f756967f9e9ca394464a",
-        ),  # echo hello | git hash-object --stdin
+        # echo hello | git hash-object --stdin
+        (b"hello\n", "ce013625030ba8dba906f756967f9e9ca394464a"),
     ],
 )
 def test_blob_id_is_gits(content, blob):
@@ -58,6 +56,4 @@ def test_files_at_hand_are_the_registered_ones():
     here = [(e, path) for e in registry.entries() if (path := fetch.local(e))]
     if not here:
         pytest.skip("needs the mirror or a network: no registered file is on this machine")
-    assert {str(path): fetch.check(e, path.read_bytes()) for e, path in here} == {
-        str(path): "" for _, path in here
-    }
+    assert [path for entry, path in here if fetch.check(entry, path.read_bytes())] == []

@@ -25,7 +25,7 @@ class Storage:
         return sys.modules["torch.storage"]._load_from_bytes, (saved(self.elements),)
 
 
-def saved(elements, kind="FloatStorage", code="<f"):
+def saved(elements):
     """Bytes of `torch.save(storage, file, _use_new_zipfile_serialization=False)`."""
 
     class Pickler(pickle.Pickler):
@@ -33,7 +33,7 @@ def saved(elements, kind="FloatStorage", code="<f"):
             if isinstance(found, Storage):
                 return (
                     "storage",
-                    getattr(sys.modules["torch"], kind),
+                    sys.modules["torch"].FloatStorage,
                     "93",
                     "cpu",
                     len(elements),
@@ -51,7 +51,7 @@ def saved(elements, kind="FloatStorage", code="<f"):
         pickle.dump(part, out, 2)
     Pickler(out, 2).dump(Storage(elements))
     pickle.dump(["93"], out, 2)
-    raw = b"".join(struct.pack(code, element) for element in elements)
+    raw = b"".join(struct.pack("<f", element) for element in elements)
     return out.getvalue() + struct.pack("<q", len(elements)) + raw
 
 
@@ -64,8 +64,8 @@ def torch_names():
         ("torch.storage", "_load_from_bytes"),
     ):
         setattr(made[module], name, _function(module, name))
-    for name in ("FloatStorage", "ComplexFloatStorage"):
-        setattr(made["torch"], name, type(name, (), {"__module__": "torch", "__qualname__": name}))
+    named = {"__module__": "torch", "__qualname__": "FloatStorage"}
+    made["torch"].FloatStorage = type("FloatStorage", (), named)
     made["torch"]._utils, made["torch"].storage = made["torch._utils"], made["torch.storage"]
     before = {name: sys.modules.get(name) for name in made}
     sys.modules.update(made)

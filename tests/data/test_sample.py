@@ -81,12 +81,9 @@ def test_a_wrong_row_of_the_rubric_is_named(tree, checkout):
     for path in (checkout / "data" / "sample").iterdir():
         copy = tree.root / "data" / "sample" / path.name
         copy.parent.mkdir(exist_ok=True)
-        copy.write_text(
-            path.read_text(encoding="utf-8").replace(",overall,overall,", ",overall,over,")
-        )
-    with pytest.raises(
-        ValueError, match="no kind of defect in story.jsonl 'over': did you mean 'overall'"
-    ):
+        text = path.read_text(encoding="utf-8")
+        copy.write_text(text.replace(",overall,overall,", ",overall,over,"))
+    with pytest.raises(ValueError, match="story.jsonl 'over': did you mean 'overall'"):
         sample.read("openmeva")
     with pytest.raises(KeyError, match="rubric.csv has no row for no_such"):
         sample.read("no_such")
@@ -96,7 +93,6 @@ def test_a_wrong_row_of_the_rubric_is_named(tree, checkout):
     "arguments, message",
     [
         (("no_such",), f"no benchmark 'no_such'; there are {', '.join(benchmarks.BENCHMARKS)}"),
-        (("sumeval",), "no benchmark 'sumeval': did you mean 'summeval'"),
         (("summeval", "fake"), "no source 'fake'; there are auto, real, sample"),
     ],
 )
