@@ -82,7 +82,6 @@ def test_a_worse_text_is_rated_lower(aspect, worse):
         ("form", (1, 5), 0.01),
         ("stars", (1, 5), 0.5),
         ("number", (0, 100), 1),
-        ("number", (1, 5), 0.01),
         ("json", (1, 5), 0.01),
     ],
 )

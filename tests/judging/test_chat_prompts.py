@@ -38,14 +38,8 @@ def test_messages_are_sent_in_their_order_with_slots_filled(sent, store):
     ]
     found = nj.judge_items(ITEMS.head(1), chat, "openai:m", store=store)
     assert found["score"].tolist() == [2]
-    assert sent() == [
-        [
-            {"role": "system", "content": "You know about water."},
-            {"role": "user", "content": "Are you ready?"},
-            {"role": "assistant", "content": "Yes."},
-            {"role": "user", "content": "Rate River. from 1 to 5."},
-        ]
-    ]
+    filled = ["You know about water.", "Are you ready?", "Yes.", "Rate River. from 1 to 5."]
+    assert sent() == [[turn | {"content": text} for turn, text in zip(chat, filled)]]
 
 
 @pytest.mark.parametrize(
@@ -58,17 +52,13 @@ def test_messages_are_sent_in_their_order_with_slots_filled(sent, store):
     ],
 )
 def test_other_messages_are_refused(chat):
-    with pytest.raises(
-        ValueError, match=r"expected a prompt's name.*list of messages|at least one"
-    ):
+    with pytest.raises(ValueError, match=r"list of messages|at least one"):
         nj.judge_items(ITEMS, [chat] if chat else chat, "surface")
 
 
 def test_a_column_that_items_lack_is_named_with_those_they_have():
     text = "Rate {{hypothesis}} about {{topics}} from 1 to 5."
-    with pytest.raises(
-        ValueError, match=r"no slot '{{topics}}': did you mean '{{topic}}'.*{{source}}"
-    ):
+    with pytest.raises(ValueError, match="'{{topics}}': did you mean '{{topic}}'.*{{source}}"):
         nj.judge_items(ITEMS, text, "surface")
 
 
@@ -81,15 +71,9 @@ def test_texts_are_data_and_a_missing_cell_is_empty(sent, store):
 
 def test_examples_are_shown_with_their_ratings_and_not_judged(sent, store):
     rated = ITEMS.iloc[[2, 0]].assign(style=[4.4, 1.0])
-    found = nj.judge_items(
-        ITEMS,
-        "{{source}} Style of {{hypothesis}}, 1 to 5?",
-        "openai:m",
-        aspect="style",
-        system="Be strict.",
-        examples=rated,
-        store=store,
-    )
+    text = "{{source}} Style of {{hypothesis}}, 1 to 5?"
+    how = {"aspect": "style", "system": "Be strict.", "examples": rated, "store": store}
+    found = nj.judge_items(ITEMS, text, "openai:m", **how)
     assert found["item_id"].tolist() == ["b"]
     assert sent() == [
         [
@@ -105,14 +89,9 @@ def test_examples_are_shown_with_their_ratings_and_not_judged(sent, store):
 
 @pytest.mark.parametrize("rating", [7, float("nan")])
 def test_an_example_without_a_usable_rating_is_refused(rating):
+    text, examples = "Style of {{hypothesis}}, 1 to 5?", ITEMS.head(1).assign(style=rating)
     with pytest.raises(ValueError, match="is no reply to its prompt .*expected one from 1 to 5"):
-        nj.judge_items(
-            ITEMS,
-            "Style of {{hypothesis}}, 1 to 5?",
-            "surface",
-            aspect="style",
-            examples=ITEMS.head(1).assign(style=rating),
-        )
+        nj.judge_items(ITEMS, text, "surface", aspect="style", examples=examples)
 
 
 def test_where_a_high_rating_is_bad_scores_are_turned(serve, store):

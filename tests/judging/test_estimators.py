@@ -12,12 +12,6 @@ from nlgjudge.judging.reading import Reading, distributions
 from nlgjudge.judging.run import judge_items
 from nlgjudge.judging.tasks import Reply
 
-
-def expected_score(logprobs, estimator="expected", **how):
-    found = Reading(**how).weigh(logprobs)
-    return found.by(estimator), 1 - found.mass
-
-
 RATINGS = [1, 2, 3, 4, 5]
 # Two humps, a tie of the likeliest, halves that meet between 2 and 4, one rating alone, nothing known.
 P = np.array(
@@ -82,7 +76,7 @@ def test_what_is_equal_but_for_rounding_is_a_tie():
     assert len(set((p * np.array(RATINGS)).sum(axis=1))) > 1
     assert set(estimators.expected(p, RATINGS)) == {3.0}
     said = [[str(rating), math.log(share)] for rating, share in zip(RATINGS, p[0])]
-    assert expected_score([["3", said]])[0] == 3.0
+    assert Reading().weigh([["3", said]]).by("expected") == 3.0
 
 
 def test_temperature_lies_between_the_mode_and_the_flat():

@@ -84,10 +84,8 @@ ONE_OR_9_OR_8 = likely("1", ("1", 0.9), ("9", 0.07), ("8", 0.03))
 )
 def test_expected_score_by_hand(logprobs, scale, score, outside):
     found = expected_score(logprobs, scale=scale)
-    assert found == (
-        pytest.approx(score, nan_ok=True, rel=1e-6),
-        pytest.approx(outside, abs=1e-12),
-    )
+    assert found[0] == pytest.approx(score, nan_ok=True, rel=1e-6)
+    assert found[1] == pytest.approx(outside, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -95,10 +93,8 @@ def test_expected_score_by_hand(logprobs, scale, score, outside):
     [
         [["4", 0.0], ["5", 0.0], ["3", 0.0]],  # all certain
         [["4", 0.7], ["5", 0.3]],  # probabilities
-        [["4", -0.1], ["5", -0.2]],  # 0.90 and 0.82
         [["4", -0.1], ["5", None]],
         [["4", -0.1], ["5", NAN]],
-        [["4", "-0.1"]],
         [["4", 800.0]],
     ],
 )
@@ -148,9 +144,7 @@ def test_scores_mass_and_reasons_of_replies():
         Reply("c", "fluency", 0, "It is good.", "", sure("It", " is", " good.")),
         Reply("d", "fluency", 0, "5", "", FOUR),  # the tokens give another rating than the text
     ]
-    with pytest.warns(
-        UserWarning, match="fluency: only 30% of the token probability is on ratings"
-    ):
+    with pytest.warns(UserWarning, match="fluency: only 30% of the token probability"):
         found = responses(replies, scale=(0, 10))
     assert found["score"].tolist() == pytest.approx([10 / 3, 4, NAN, NAN, NAN], nan_ok=True)
     assert found["reason"].tolist() == ["", "", "split_rating", "no_rating", "tokens_differ"]

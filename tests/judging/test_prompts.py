@@ -18,10 +18,6 @@ HOSTILE = (
 )
 
 
-def hostile_fields(asked):
-    return {field: f"<{field}> {HOSTILE} </{field}>" for field in asked.slots.values()}
-
-
 def test_there_are_prompts_of_every_paper():
     assert {prompt(name).paper for name in names()} == set(papers())
     assert names() == sorted(set(names())) and len(names()) > 40
@@ -45,7 +41,7 @@ def test_every_prompt_loads_and_its_slots_occur(name):
 def test_rendering_is_a_single_pass(name):
     """A text full of tokens, braces and ratings is data: put back, it leaves the template."""
     asked = prompt(name)
-    fields = hostile_fields(asked)
+    fields = {field: f"<{field}> {HOSTILE} </{field}>" for field in asked.slots.values()}
     found, template = asked.render(fields), asked.body
     for token, field in asked.slots.items():
         if field in asked.constants:
@@ -130,9 +126,8 @@ def test_exact_prompts_have_the_papers_words(name):
     sentences = [plain(s) for piece in pieces for s in re.split(r"(?<=[.?!:])\s+|\n", piece)]
     assert sum(len(s) > 12 for s in sentences) >= 3
     absent = [s for s in sentences if len(s) > 12 and s not in paper]
-    if name.startswith(
-        "dhp/perturb"
-    ):  # a table stands in the middle of one sentence of the extraction
+    # A table stands in the middle of one sentence of the extraction.
+    if name.startswith("dhp/perturb"):
         absent = [
             s
             for s in absent
@@ -161,9 +156,7 @@ def test_upstream_s_prompts_by_name(name, aspect, scale, fields):
     assert (asked.aspect, asked.scale, set(asked.slots.values())) == (aspect, scale, fields)
     assert not asked.exact and asked.form == "form"
     assert "some text" in asked.render(dict.fromkeys(fields, "some text"))
-    with pytest.raises(
-        KeyError, match="no registered prompt 'upstream:geval/none'; files: .*coh_detailed"
-    ):
+    with pytest.raises(KeyError, match="no registered prompt 'upstream:geval/none'"):
         prompt("upstream:geval/none")
 
 

@@ -66,7 +66,6 @@ def test_a_recording_answers_by_item_aspect_and_sample(offline):
     "missed, message",
     [
         (task("d/c"), "replay:mine has no sample 0 of fluency for d/c; ask for fewer items or"),
-        (task("d/b", "relevance"), "has no sample 0 of relevance for d/b"),
         (task("d/a", n=3), "has no sample 2 of fluency for d/a"),
     ],
 )
@@ -127,29 +126,12 @@ OTHER_PROMPT = "asked was prompt geval/summarization{}/fluency .*: ask geval/sum
         (OTHER_WORDS, {}, {}, OTHER_PROMPT.format("")),
         (FLUENCY._replace(body=""), {}, {}, "asked was no prompt: ask geval/summarization/fluency"),
         (FLUENCY._replace(scale=(1, 10)), {}, {}, r"a scale of \[1, 10\] for fluency: take \[1, 5"),
-        (
-            FLUENCY,
-            {},
-            {"temperature": 0},
-            "asked was temperature=0: leave temperature out, or take",
-        ),
-        (FLUENCY, {}, {"top_p": 0.5}, "asked was top_p=0.5"),
+        (FLUENCY, {}, {"temperature": 0}, "asked was temperature=0: leave temperature out"),
         (FLUENCY, {}, {"max_tokens": 5}, "asked was max_tokens=5"),  # not known
         (FLUENCY, {}, {"logprobs": True}, "asked was logprobs=True"),
         (FLUENCY, {}, {"n": 3}, "asked was 3 replies: ask for at most 2"),
-        (
-            FLUENCY,
-            {"hypothesis": "Dgo."},
-            {},
-            "asked was another hypothesis of d/a than was judged",
-        ),
-        (FLUENCY, {"source": "Dgo."}, {}, "asked was another source of d/a than was judged"),
-        (
-            "geval/summarization/coherence",
-            {},
-            {},
-            "'coherence': did you mean 'relevance'. There are",
-        ),
+        (FLUENCY, {"hypothesis": "Dgo."}, {}, "asked was another hypothesis of d/a than"),
+        ("geval/summarization/coherence", {}, {}, "'coherence': did you mean 'relevance'"),
     ],
 )
 def test_a_recording_refuses_what_it_was_not_asked(asked, changes, options, message):
@@ -157,11 +139,10 @@ def test_a_recording_refuses_what_it_was_not_asked(asked, changes, options, mess
         list(known().replies(Tasks(ITEMS.assign(**changes), as_prompt(asked), **options)))
     said = str(caught.value)
     assert "\n" not in said and said.startswith("replay:mine")
-    if "asked was" in message:
-        assert said.startswith(
-            "replay:mine holds 2 replies an item of gpt-x to geval/summarization/{aspect} "
-            "at temperature=1, top_p=1 (the rest is not known); asked was "
-        )
+    holds = (
+        "2 replies an item of gpt-x to geval/summarization/{aspect} at temperature=1, top_p=1 (the"
+    )
+    assert (holds in said) == ("did you mean" not in message)
 
 
 def test_a_recording_whose_prompt_is_not_registered_takes_a_placeholder_alone():

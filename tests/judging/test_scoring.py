@@ -41,7 +41,6 @@ def test_where_nothing_was_said_no_policy_makes_a_score(reason):
     "text, scale, score, reason",
     [
         ("8", (0, 100), NAN, "length"),  # may be the beginning of 85
-        ("Rating: 8", (0, 100), NAN, "length"),
         ("1", (1, 10), NAN, "length"),
         ("Rating: 4.", (1, 5), NAN, "length"),
         ("Rating: 8\nIt is", (0, 100), 8, ""),
