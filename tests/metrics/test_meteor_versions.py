@@ -89,9 +89,8 @@ def test_by_hand(wordnet):
     """Exact: the, sat, in; by stem: cats, cat; synonyms: car, auto. Five of six words, in two chunks."""
     expected = 5 / 6 * (1 - 0.5 * (2 / 5) ** 3)  # P = R = F = 5/6, and a penalty of 0.032: 0.8067
     for variant in NLTK:
-        assert one("The cats sat in a car", "the cat sat in an auto", variant) == pytest.approx(
-            expected
-        )
+        found = one("The cats sat in a car", "the cat sat in an auto", variant)
+        assert found == pytest.approx(expected)
 
 
 def test_recall_weighs_more_and_the_best_reference_counts(wordnet):
@@ -114,9 +113,8 @@ def test_words_counted_twice_before_nltk_3_6_3(wordnet):
 
 def test_words_are_cut_from_punctuation_on_request(wordnet):
     assert one("x.", "x .") == 0
-    assert one("x.", "x .", "nltk, words") == pytest.approx(
-        1 - 0.5 / 8
-    )  # x and the stop, one chunk of two
+    # X and the stop, one chunk of two.
+    assert one("x.", "x .", "nltk, words") == pytest.approx(1 - 0.5 / 8)
 
 
 def test_the_registered_archive_is_read_where_it_was_fetched(nowhere, files, tree):
@@ -213,7 +211,7 @@ def test_unknown_variant_and_missing_references(wordnet):
 
 @pytest.fixture
 def cells(real, pytestconfig, monkeypatch):
-    """Pairs of our value and the print, for one row of a table, over the 300 responses of Topical-Chat."""
+    """Our values and the printed ones, for one row of a table, over the 300 responses of Topical-Chat."""
 
     def compare(paper, table, variant, names):
         if reason := meteor_missing(variant):
@@ -225,19 +223,12 @@ def cells(real, pytestconfig, monkeypatch):
         printed = nj.published(paper, table).query(
             "row == 'METEOR' and dataset == 'topical_chat' and aspect != 'AVG'"
         )
-        return [
-            (
-                nj.correlation(
-                    frame,
-                    "ours",
-                    names.get(c.aspect, c.aspect),
-                    level=c.level,
-                    coefficient=c.coefficient,
-                ).value,
-                float(c.printed),
-            )
-            for c in printed.itertuples()
-        ]
+        ours = []
+        for c in printed.itertuples():
+            aspect, how = names.get(c.aspect, c.aspect), {"level": c.level}
+            found = nj.correlation(frame, "ours", aspect, coefficient=c.coefficient, **how)
+            ours.append(found.value)
+        return ours, printed["printed"].astype(float).tolist()
 
     return compare
 
@@ -245,17 +236,13 @@ def cells(real, pytestconfig, monkeypatch):
 @pytest.mark.parametrize("table, count", [("table2", 3), ("table4", 4), ("table13", 12)])
 def test_meteor_row_of_coascore(cells, table, count):
     names = {"interest": "engagingness", "context": "coherence"}
-    found = cells("coascore", table, "nltk before 3.6.3", names)
-    assert len(found) == count
-    assert [ours for ours, _ in found] == pytest.approx(
-        [printed for _, printed in found], abs=0.001
-    )
+    ours, printed = cells("coascore", table, "nltk before 3.6.3", names)
+    assert len(ours) == count
+    assert ours == pytest.approx(printed, abs=0.001)
 
 
 @pytest.mark.parametrize("paper", ["geval", "geval_v1"])
 def test_meteor_row_of_geval_table_2(cells, paper):
-    found = cells(paper, "table2", "1.5", {})
-    assert len(found) == 8
-    assert [ours for ours, _ in found] == pytest.approx(
-        [printed for _, printed in found], abs=0.001
-    )
+    ours, printed = cells(paper, "table2", "1.5", {})
+    assert len(ours) == 8
+    assert ours == pytest.approx(printed, abs=0.001)

@@ -109,9 +109,7 @@ def next_token(model, tokenizer, source, before):
 @pytest.mark.parametrize(
     "direction", ["source to hypothesis", "reference to hypothesis", "hypothesis to reference"]
 )
-def test_bartscore_is_the_mean_log_probability_of_the_tokens(
-    cells, checkpoint, tokenizer, direction
-):
+def test_bartscore_is_the_mean_log_probability(cells, checkpoint, tokenizer, direction):
     folder, model = checkpoint("bart")
 
     def expected(given, text):

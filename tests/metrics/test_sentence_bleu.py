@@ -55,15 +55,13 @@ def test_add_one_by_hand():
 
 def test_brevity_penalty_and_clipping():
     assert one("a b c d", "a b c d") == 1
-    assert one("a b c d", "a b c d e f") == pytest.approx(
-        math.exp(1 - 6 / 4)
-    )  # all precisions are 1
+    # All precisions are 1.
+    assert one("a b c d", "a b c d e f") == pytest.approx(math.exp(1 - 6 / 4))
     # longer than its reference: no penalty
     assert one("a b c d x", "a b c d") == pytest.approx((4 / 5 * 3 / 4 * 2 / 3 * 1 / 2) ** 0.25)
     # the second "a b c d" is clipped: 4/8 3/7 2/6 1/5, and "d a" is in no reference
-    assert one("a b c d a b c d", "a b c d") == pytest.approx(
-        (4 / 8 * 3 / 7 * 2 / 6 * 1 / 5) ** 0.25
-    )
+    clipped = (4 / 8 * 3 / 7 * 2 / 6 * 1 / 5) ** 0.25
+    assert one("a b c d a b c d", "a b c d") == pytest.approx(clipped)
 
 
 def test_several_references_share_counts_and_the_nearest_length_decides():
@@ -75,9 +73,8 @@ def test_several_references_share_counts_and_the_nearest_length_decides():
 
 
 def test_nltk_takes_texts_cut_at_blanks_and_sacrebleu_its_own_tokens():
-    assert one("The cat sat down.", "the cat sat down.") == pytest.approx(
-        (3 / 4 * 2 / 3 * 1 / 2 * sys.float_info.min) ** 0.25
-    )  # The is not the
+    expected = (3 / 4 * 2 / 3 * 1 / 2 * sys.float_info.min) ** 0.25  # The is not the
+    assert one("The cat sat down.", "the cat sat down.") == pytest.approx(expected)
     assert one("a b c d!", "a b c d !", variant="sacrebleu, exp") == pytest.approx(1)
 
 
@@ -103,9 +100,8 @@ def test_a_score_is_the_same_to_the_last_bit_on_each_python():
 def test_empty_and_short_texts_have_a_score(variant):
     scores = bleu(items(("", ["a b"]), ("x", ["x"]), ("a b", ["c d"])), variant)["score"]
     assert scores.between(0, 1 + 1e-12).all()
-    assert (
-        scores[[0, 2]].max() < 1e-6 and scores[1] > scores[2]
-    )  # COCO's nothing is a little more than 0
+    # COCO's nothing is a little more than 0.
+    assert scores[[0, 2]].max() < 1e-6 and scores[1] > scores[2]
 
 
 def test_coco_is_the_caption_metrics_own_code():
@@ -129,9 +125,7 @@ def test_coco_is_the_caption_metrics_own_code():
 
 
 def test_unknown_variant_and_missing_references():
-    with pytest.raises(
-        ValueError, match="variant='nltk': expected one of COCO, nltk, ti.*sacrebleu, add-k"
-    ):
+    with pytest.raises(ValueError, match="variant='nltk': expected one of COCO, nltk, ti"):
         bleu(items(SHORT), "nltk")
     for variant in ("nltk, none", "sacrebleu, exp"):
         with pytest.raises(ValueError, match="1 items have no reference; leave them out"):
