@@ -19,9 +19,8 @@ def test_two_categories_by_hand():
     found = category_agreement(
         frame_of({(1, 1): 20, (1, 0): 5, (0, 1): 10, (0, 0): 15}), "judge", "human"
     )
-    assert found.rates["value"].to_dict() == pytest.approx(
-        {"accuracy": 0.7, "kappa": 0.4, "TNR": 15 / 25, "TPR": 20 / 25}
-    )
+    expected = {"accuracy": 0.7, "kappa": 0.4, "TNR": 15 / 25, "TPR": 20 / 25}
+    assert found.rates["value"].to_dict() == pytest.approx(expected)
     assert found.confusion.values.tolist() == [[15, 10], [5, 20]]
     assert found.rates.loc["TPR", "n"] == 25
     # The jackknife variance of a mean of n shares is p (1 - p) / (n - 1); ends lie on the logit scale.
@@ -34,9 +33,8 @@ def test_two_categories_by_hand():
 def test_a_share_of_one_has_wilsons_interval():
     found = category_agreement(frame_of({(1, 1): 20, (0, 0): 5, (0, 1): 15}), "judge", "human")
     z2 = 1.959964**2
-    assert found.rates.loc["TPR", ["low", "high"]].tolist() == pytest.approx(
-        [20 / (20 + z2), 1], abs=1e-6
-    )
+    ends = found.rates.loc["TPR", ["low", "high"]].tolist()
+    assert ends == pytest.approx([20 / (20 + z2), 1], abs=1e-6)
 
 
 def test_three_categories_have_a_recall_each():
@@ -44,9 +42,8 @@ def test_three_categories_have_a_recall_each():
         frame_of({(1, 1): 12, (1, 0): 4, (0, 0): 9, (0.5, 1): 2, (0.5, 0.5): 3}), "judge", "human"
     )
     recalls = found.rates["value"].filter(like="recall")
-    assert recalls.to_dict() == pytest.approx(
-        {"recall of 0": 1, "recall of 0.5": 0.6, "recall of 1": 0.75}
-    )
+    expected = {"recall of 0": 1, "recall of 0.5": 0.6, "recall of 1": 0.75}
+    assert recalls.to_dict() == pytest.approx(expected)
     assert found.confusion.sum().sum() == 30
 
 

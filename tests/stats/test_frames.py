@@ -125,11 +125,9 @@ def test_the_size_of_ratings_changes_nothing(size):
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", ["smallest_detectable"])
-def test_what_has_a_scale_refuses_scores_of_another_size(name, size):
-    call = BY_ITEM[name]
+def test_what_has_a_scale_refuses_scores_of_another_size(size):
     with pytest.raises(ValueError, match="in 'a'; multiply them by a constant"):
-        call(items().assign(a=items()["a"] * size))
+        BY_ITEM["smallest_detectable"](items().assign(a=items()["a"] * size))
 
 
 @pytest.mark.parametrize("name", BY_RATER)
@@ -185,11 +183,7 @@ def test_bad_options(function, options, message):
         (stats.ceiling, {"level": "summary"}, "level='summary': expected one of"),
         (stats.alternative_annotator_test, {"judge": JUDGE, "epsilon": 2}, "epsilon=2"),
         (stats.alternative_annotator_test, {"judge": JUDGE, "similarity": "r"}, "similarity='r'"),
-        (
-            stats.alternative_annotator_test,
-            {"judge": JUDGE.head(20)},
-            "30 instances, got at most 20",
-        ),
+        (stats.alternative_annotator_test, {"judge": JUDGE.head(20)}, "30 instances, got at"),
     ],
 )
 def test_bad_options_of_raters(function, options, message):

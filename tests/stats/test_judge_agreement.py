@@ -32,8 +32,3 @@ def test_intervals_are_those_of_a_table(frame, systems):
     found = nj.agreement(frame, ["words"], aspects, interval=True, systems=systems)
     table = nj.stats.interval_table(frame, cells, systems=systems)
     pd.testing.assert_frame_equal(found.drop(columns="judge"), table)
-
-
-def test_an_unknown_judge_is_named_with_near_ones(frame):
-    with pytest.raises(ValueError, match="no column 'god': did you mean 'good'"):
-        nj.agreement(frame, ["god"], ["fluency"])

@@ -18,15 +18,10 @@ def study(better, chosen):
     return pd.DataFrame(rows, columns=["doc_id", "system_id", "better", "judge"])
 
 
-def values(frame):
-    found = nj.stats.pair_agreement(frame, ["judge"], ["better"])
-    return found.set_index("measure")["value"].to_dict()
-
-
 def test_each_kind_of_pair_counts_as_defined():
     # Right twice, wrong twice, the first place twice, a tie of people's, and an unread reply.
     frame = study([1, 1, 2, 0, 1], [(1, 1), (2, 2), (1, 2), (1, 1), (None, 1)])
-    found = values(frame)
+    found = nj.stats.pair_agreement(frame, ["judge"], ["better"]).set_index("measure")["value"]
     assert found["accuracy"] == pytest.approx((1 + 0 + 0.5) / 3)
     assert found["agreement"] == pytest.approx(3 / 4)
     assert found["first"] == pytest.approx((0.5 + 0.5 + 1 + 0.5) / 4)
@@ -48,9 +43,8 @@ def test_a_planted_judge_lies_in_its_intervals():
     rng = np.random.default_rng(1)
     better = rng.integers(1, 3, 400)
     chosen = [(label, label) if rng.random() < 0.7 else (1, 2) for label in better]
-    found = nj.stats.pair_agreement(study(better, chosen), ["judge"], ["better"]).set_index(
-        "measure"
-    )
+    frame = study(better, chosen)
+    found = nj.stats.pair_agreement(frame, ["judge"], ["better"]).set_index("measure")
     for measure, truth in {"accuracy": 0.85, "agreement": 0.7, "first": 0.65}.items():
         assert found.loc[measure, "low"] < truth < found.loc[measure, "high"]
     assert found.loc["unread", "reason"] == "the share is exactly 1 or 0"

@@ -87,9 +87,7 @@ def test_one_system_has_no_p_of_systems_and_says_why():
     assert 0 < row["p_items"] < 1
     assert np.isnan(row["p_systems"]) and np.isnan(row["holm_systems"])
     assert row["reason"] == "one system: nothing to swap" and row["swaps_of_systems"] == 1
-    assert family(tests).endswith(
-        "There is no p with systems swapped (one system: nothing to swap)."
-    )
+    assert "no p with systems swapped (one system: nothing to swap)" in family(tests)
     assert paired_table(tests).iloc[0, 0].endswith(", systems –)")
 
 
@@ -149,9 +147,7 @@ def test_the_family_is_said():
     covered, swapped, limit = family(tests).split("\n")
     assert covered == "Holm's correction covers these 4 comparisons, once for each question:"
     assert "other items of these systems" in swapped and "other systems" in swapped
-    assert limit == (
-        "There are 16 different swaps of systems: no p is below 0.0625, or 0.25 after the correction."
-    )
+    assert "16 different swaps of systems: no p is below 0.0625, or 0.25 after" in limit
     fewer = paired_tests(planted(8, systems=4), [("a", "b")], ["fluency"], **FEW)
     assert "There are 8 to 16 different swaps" in family(pd.concat([tests, fewer]))
     none = paired_tests(planted(), [], ["fluency"])

@@ -67,10 +67,7 @@ def test_williams_undefined_and_bad():
     with pytest.raises(ValueError, match="level='sample': expected one of dataset, system"):
         williams_test(noisy(0), "a", "b", "h", level="sample")
     few = williams_test(noisy(0, systems=3), "a", "b", "h")
-    assert (
-        np.isnan([few.t, few.p]).all()
-        and few.reason == "Williams' test needs 4 observations, got 3"
-    )
+    assert np.isnan([few.t, few.p]).all() and "needs 4 observations, got 3" in few.reason
     copy = williams_test(noisy(0).assign(b=lambda f: 2 * f["a"]), "a", "b", "h")
     assert np.isnan([copy.t, copy.p]).all() and copy.reason == "a and b correlate perfectly"
     flat = williams_test(noisy(0).assign(b=1.0), "a", "b", "h")
