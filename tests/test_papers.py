@@ -209,9 +209,7 @@ def general_rules(cells):
     repeated = cells.duplicated(["paper", "artefact", *KEY])
     assert not repeated.any(), cells[repeated]
     full = cells[cells["printed"] != ""]
-    assert full["printed"].str.fullmatch(r"[-−]?(0?\.\d+|1(\.0+)?|0)").all(), (
-        "a print that is no correlation"
-    )
+    assert full["printed"].str.fullmatch(r"[-−]?(0?\.\d+|1(\.0+)?|0)").all()
     assert full["value"].abs().max() <= 1
     silent = cells[(cells["printed"] == "") & (cells["note"].str.strip() == "")]
     assert silent.empty, silent[["paper", "artefact", "row"]].drop_duplicates().values.tolist()

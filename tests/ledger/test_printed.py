@@ -6,7 +6,6 @@ import pytest
 import nlgjudge as nj
 from nlgjudge.ledger.printed import KEY, published, tables, third_party
 
-CELL = ["aspect", "coefficient"]
 HEADER = "row,dataset,aspect,level,coefficient,printed,note"
 
 

@@ -40,10 +40,7 @@ def test_every_published_row_and_cell_is_shown(paper, artefact):
 
 def test_a_cell_by_hand_and_what_the_others_need():
     table = paper_table(rouge(), "geval", "table1")
-    assert (
-        '<td id="T_geval_table1_row0_col3" class="data row0 col3 nj-reproduces" >0.130<br>0.130 ✓'
-        in (table._repr_html_())
-    )
+    assert 'class="data row0 col3 nj-reproduces" >0.130<br>0.130 ✓' in table._repr_html_()
     assert "0.130 | 0.130 ✓" in repr(table)
     assert "GPTScore. Needs: the GPT-3 models" in repr(table)
     qags = paper_table(rouge(artefact="table3"), "geval", "table3")._repr_html_()

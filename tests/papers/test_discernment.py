@@ -124,9 +124,8 @@ def test_levels_count_once_in_the_average():
     ]
     scores = pd.concat(parts).drop_duplicates(["original", "perturbation"])
     overall = nj.dhp.discernment(scores).overall["value"] * LN20 / math.log(2)
-    assert overall.to_dict() == pytest.approx(
-        {"D_avg": (2 + 5) / 2, "D_min": 1, "D_avg_EW": (2 + 5) / 2, "D_min_EW": 1}
-    )
+    expected = {"D_avg": (2 + 5) / 2, "D_min": 1, "D_avg_EW": (2 + 5) / 2, "D_min_EW": 1}
+    assert overall.to_dict() == pytest.approx(expected)
 
 
 def test_missing_ratings_leave_their_pair_out():

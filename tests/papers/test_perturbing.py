@@ -262,17 +262,12 @@ def test_copies_that_are_made_already_are_taken_as_they_are(tmp_path):
     ]
     pd.DataFrame(rows).to_csv(tmp_path / "copies.csv", index=False)
     made, left_out = nj.dhp.perturb(tmp_path / "copies.csv", "summeval")
-    assert made["perturbation"].value_counts().to_dict() == {
-        "original": 12,
-        "typos, minor": 12,
-        "reordering": 12,
-    }
+    counts = made["perturbation"].value_counts().to_dict()
+    assert counts == {"original": 12, "typos, minor": 12, "reordering": 12}
     assert made.query("perturbation == 'typos, minor'")["level"].unique() == ["character"]
     assert left_out.empty
     scores = made.assign(aspect="fluency", score=5.0 - made["hypothesis"].str.contains("minor"))
     each = nj.dhp.discernment(scores).perturbations
     assert each.loc["typos, minor", "D"] > 1 > each.loc["reordering", "D"]
-    with pytest.raises(
-        ValueError, match="expected columns original, perturbed and kind; there is no kind"
-    ):
+    with pytest.raises(ValueError, match="there is no kind"):
         nj.dhp.perturb(pd.DataFrame(rows).drop(columns="kind"), "summeval")

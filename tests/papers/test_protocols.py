@@ -48,12 +48,8 @@ def test_every_prompt_of_every_row_can_be_had(paper):
     """Each names the aspect that it asks for, and only what an item can fill or a chain fills in."""
     seen = set()
     fields = {"source", "hypothesis", "reference", "context", "scores", "aspects", "other"}
-    fields |= {
-        "metrics",
-        "generated_reference",
-        "reasons_for_a",
-        "reasons_for_b",
-    }  # of LLMBar's steps
+    # Of LLMBar's steps.
+    fields |= {"metrics", "generated_reference", "reasons_for_a", "reasons_for_b"}
     for part in rerun_requests.parts_of(paper, rerun_requests.tables_of(paper)):
         for aspect, prompt in part.prompts.items():
             assert prompt.aspect == part.aspects[aspect][0]
@@ -149,10 +145,7 @@ def test_what_every_row_has_is_written_once_and_a_row_may_differ(new_paper):
     "text, message",
     [
         (ROW + "x = [1", "papers/new/paper.toml: "),
-        (
-            ROW + "modle = 1",
-            "no key of papers/new/paper.toml, rows 1 'modle': did you mean 'model'",
-        ),
+        (ROW + "modle = 1", "paper.toml, rows 1 'modle': did you mean 'model'"),
         (ROW.replace("samples = 5", ""), "papers/new/paper.toml, rows 1 lacks samples"),
         (ROW.replace("5", '"5"'), "paper.toml, rows 1: samples: expected int, got '5'"),
         (ROW.replace('"mean"', '"means"'), "rows 1: scoring 'means': did you mean 'mean'"),
