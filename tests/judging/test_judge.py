@@ -51,7 +51,9 @@ def test_a_function_is_called_for_each_sample_and_a_number_off_the_scale_is_no_s
     "reading, rating",
     [
         (Reading(), 4.5),
+        (Reading("stars"), 3),
         (Reading("number", (0, 100)), 66.666666667),
+        (Reading("number", (-1, 1)), -0.25),
         (Reading("yes_no", (0, 1)), 1),
         (Reading("choice", options={"good": 3, "bad": 1}), 1),
         (Reading("json", aspect="fluency"), 2),

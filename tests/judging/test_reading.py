@@ -21,11 +21,13 @@ HUNDRED = (0, 100)
     [
         ("2,5", "form", FIVE, 2.5),
         ("Three.", "form", FIVE, 3),
+        ("-1", "form", (-2, 2), -1),
         ("Rating: -1", "form", (-2, 2), -1),
         ("- **Engagingness:** 3", "form", (1, 3), 3),
         ("> Fluency: two", "form", FIVE, 2),
         ("<reason>2 slips</reason>\n<score>4</score>", "form", FIVE, 4),
         ("It has 2 slips and 3 facts.\nRating: 5", "form", FIVE, 5),
+        ("Rating: 2\nRationale: it drifts off after the 2nd of 3 sentences.", "form", FIVE, 2),
         ("Rating: 4\n...\nFinal rating: 4", "form", FIVE, 4),
         ("3.5 stars", "stars", FIVE, 3.5),
         ("Stars: 2\n\nIt invents a storm.", "stars", FIVE, 2),
@@ -38,8 +40,12 @@ HUNDRED = (0, 100)
         ('{"why": "one\nline break", "score": "3/5"}', "json", FIVE, 3),
         ('{"score": 3, "errors": ["a",],}', "json", FIVE, 3),
         # a first line that is only a number, as G-Eval's own script reads it
+        ("2\n\nIt is well done.", "form", (1, 3), 2),
         ("4\n\n1. All facts are right.\n2. None is missing.", "form", FIVE, 4),
         # and other places for a number that none competes with
+        ("2 - good", "form", (1, 3), 2),
+        ("On a scale of 1 to 5, I'd give the summary a 4.", "form", FIVE, 4),
+        ("The score is therefore $\\boxed{4}$.", "form", FIVE, 4),
         ("Rating: ⭐⭐⭐", "stars", FIVE, 3),
         ("Good (3)", "form", (1, 3), 3),
         # a number keeps its sign, its decimals and what is said twice
@@ -51,6 +57,7 @@ HUNDRED = (0, 100)
         ("评分: ４／５", "form", FIVE, 4),
         ("Score: ٤٫٥", "form", FIVE, 4.5),
         # other numbers have labels too
+        ("Confidence score: 5\nRating: 2", "form", FIVE, 2),
         ("BLEU score: 3, previous rating: 4. Final rating: 2", "form", FIVE, 2),
         # a value inside another never beats one outside
         ('{"criteria": [{"score": 2}, {"score": 3}], "overall": 4}', "json", FIVE, 4),
@@ -82,24 +89,34 @@ def test_a_rating_is_read(text, form, scale, rating):
         ("Score: 7/10", "form", FIVE, "other_scale"),
         ("Score (1-10): 4", "form", FIVE, "other_scale"),
         ("0.85", "number", HUNDRED, "other_scale"),
+        ("Perhaps.", "yes_no", (), "no_rating"),
         ("No idea.", "yes_no", (), "no_rating"),
         ("Yes and no.", "yes_no", (), "ambiguous"),
         ("Answer: yes. Final answer: no", "yes_no", (), "ambiguous"),
         ("Rating: 4", "json", FIVE, "not_json"),
         ('{"score": 3', "json", FIVE, "not_json"),
+        ('{"score": null, "n_errors": 3}', "json", FIVE, "no_rating"),
         ('{"score": "N/A", "max_score": 5}', "json", FIVE, "no_rating"),
         ('{"n_errors": 3}', "json", FIVE, "no_rating"),
         ('{"score": true}', "json", FIVE, "no_rating"),
         ('{"score": 3, "score": 4}', "json", FIVE, "ambiguous"),
         ('{"score": 9}', "json", FIVE, "out_of_range"),
+        ('{"score": 3, "rating": 4}', "json", FIVE, "ambiguous"),
         ('{"criteria": [{"score": 2}, {"score": 3}]}', "json", FIVE, "ambiguous"),
         ("2\n\nOn reflection, 3.", "form", (1, 3), "ambiguous"),
         ("1. It is good.", "form", FIVE, "no_rating"),  # may number a list
         ("-**2**", "form", (-2, 2), "ambiguous"),  # a bullet, or a sign
+        ("Rating: .5", "form", FIVE, "out_of_range"),
         ("Score: .85", "number", HUNDRED, "other_scale"),
+        ("Rating: 3½", "form", FIVE, "ambiguous"),
+        ("Score: 85-90%", "number", HUNDRED, "ambiguous"),
         ("Score: one hundred", "number", HUNDRED, "ambiguous"),
+        ("Rating: 2 + 2 = 4", "form", FIVE, "ambiguous"),
+        ("Rating: 5 means perfect.", "form", FIVE, "ambiguous"),
+        ("Rating: 4 on a scale of 1 to 10", "form", FIVE, "other_scale"),
         ("★★★★☆☆☆☆☆☆", "stars", FIVE, "other_scale"),
         ("Confidence score: 5", "form", FIVE, "no_rating"),
+        ("If Rating: 5 then perfect", "form", FIVE, "no_rating"),
     ],
 )
 def test_a_reply_without_a_rating_says_why(text, form, scale, reason):
@@ -220,6 +237,7 @@ OPTIONS = {"Good": 5, "Fair": 3, "Very poor": 1}
         ("B. Good", math.nan, "ambiguous"),
         ("Answer: A\nAnswer: B", math.nan, "ambiguous"),
         ("A good summary", math.nan, "no_rating"),
+        ("Good question!", math.nan, "no_rating"),
         ("D", math.nan, "no_rating"),
     ],
 )
