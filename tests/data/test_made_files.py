@@ -110,11 +110,8 @@ def test_a_notebook_runs_offline_after_a_fetch(whole, tmp_path, monkeypatch, cap
     found = ledger.read(tmp_path / "out" / "ledger" / "geval_table3_qags.csv")
     evidence = found.groupby("row")["evidence"].unique().map(list).to_dict()
     released = ["UniEval", "BERTScore", "MoverScore", "BARTScore"]
-    assert evidence == {
-        "ROUGE-2": ["recomputed"],
-        "ROUGE-L": ["recomputed"],
-        **dict.fromkeys(released, ["released_scores"]),
-    }
+    recomputed = dict.fromkeys(["ROUGE-2", "ROUGE-L"], ["recomputed"])
+    assert evidence == recomputed | dict.fromkeys(released, ["released_scores"])
 
 
 # Malformed files
@@ -174,10 +171,8 @@ def test_a_malformed_recording_is_named_and_not_available(tree, capsys):
     for path in ("results/gpt4_coh_detailed.json", "results/gpt4_rel_detailed.json"):
         tree.add(path, b'[{"doc_id": 1}]', "summeval", role="recording")
     assert not nj.data.available("geval/gpt-4")
-    assert capsys.readouterr().out == (
-        "left out: results/gpt4_coh_detailed.json of owner/name is laid out otherwise than expected "
-        "(KeyError: 'system_id'); geval/gpt-4 cannot be read\n"
-    )
+    said = capsys.readouterr().out
+    assert "gpt4_coh_detailed.json of" in said and "(KeyError: 'system_id')" in said
 
 
 def test_malformed_questions_are_named_and_the_sample_stands_in(tree, copied_sample, capsys):

@@ -41,21 +41,13 @@ def committed(*artefacts, paper="geval"):
 
 def test_a_table_answers_before_anything_is_computed():
     """G-Eval, Table 3 (EMNLP, page 2517): 0.611 for G-EVAL-4 and 0.575 for UniEval, Spearman, on average."""
-    table = nj.Table(
-        "geval",
-        "table3",
-        claim="{G-EVAL-4, AVG, spearman} against {UniEval, AVG, spearman}",
-    )
+    claim = "{G-EVAL-4, AVG, spearman} against {UniEval, AVG, spearman}"
+    table = nj.Table("geval", "table3", claim=claim)
     assert table.claim == "0.611 against 0.575"
     text, html = repr(table), table._repr_html_()
-    assert text.startswith(
-        "Claim: 0.611 against 0.575\n\nVerdict: 27 of 93 published cells reproduce"
-    )
+    assert text.startswith("Claim: 0.611 against 0.575\n\nVerdict: 27 of 93 published cells")
     assert html.index("0.611 against") < html.index("Verdict") < html.index("<table")
-    assert (
-        "replies of the paper's model, which were not released (G-EVAL-3.5 and G-EVAL-4)"
-        in table.answer
-    )
+    assert "which were not released (G-EVAL-3.5 and G-EVAL-4)" in table.answer
     assert "(QAGS and G-EVAL-4)" in table.answer  # averages that contradict their cells
     pd.testing.assert_frame_equal(
         table.rows[CELL + ["ours"]].query("paper == 'geval'").reset_index(drop=True),
@@ -68,9 +60,8 @@ DRAWING = ("matplotlib", "nlgjudge.ledger.figures", "scipy.stats")
 
 
 def test_a_committed_table_imports_nothing_that_asks_or_draws(commands):
-    code = (
-        "import sys, nlgjudge as nj; nj.Table('geval', 'table1')._repr_html_(); print(*sys.modules)"
-    )
+    shown = "nj.Table('geval', 'table1')._repr_html_()"
+    code = f"import sys, nlgjudge as nj; {shown}; print(*sys.modules)"
     loaded = commands.run("-c", code).stdout.split()
     assert "nlgjudge.ledger.table" in loaded
     assert not [name for name in loaded if name.startswith(ASKING + DRAWING)]
@@ -117,9 +108,8 @@ def test_one_candidate_has_to_fit_a_row_on_all_datasets():
     """Of two columns each fits one half of UniEval's row. Neither explains it."""
     table = nj.Table("geval", "table3")
     for fits, part in (("first", real("qags_cnn")), ("second", real("qags_xsum"))):
-        scores = part.released()[["item_id", "unieval:consistency"]].set_axis(
-            ["item_id", fits], axis=1
-        )
+        scores = part.released()[["item_id", "unieval:consistency"]]
+        scores = scores.set_axis(["item_id", fits], axis=1)
         scores[{"first": "second", "second": "first"}[fits]] = range(len(scores))
         table.fill(part, scores, {"UniEval": ["first", "second"]})
     (search,) = table.variants().to_dict("records")
@@ -206,8 +196,7 @@ def test_a_judges_rehearsal_is_shown_and_not_drawn_or_written(scratch):
     shown = table.rerun({"G-EVAL-4": judge}, limit=40)
     assert shown is table
     html = table._repr_html_()
-    said = "Your judge:</strong> G-Eval (EMNLP 2023), Table 3, on QAGS-CNN and QAGS-XSum: people in the"
-    assert f"{said} place of G-EVAL-4 reaches" in html
+    assert "QAGS-CNN and QAGS-XSum: people in the place of G-EVAL-4 reaches" in html
     assert html.index("Your judge") < html.index("<table")
     cells = table.cells.set_index(["row", "dataset", "coefficient"])["ours"]
     assert cells["G-EVAL-4", "qags_xsum", "spearman"] == pytest.approx(1)  # yes or no, as people
