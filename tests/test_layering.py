@@ -24,9 +24,18 @@ MAY_IMPORT = {
 # Statements, code lines and public names at most (`make sizes` prints them). A package may gain what another gives;
 # the sum rises only where an issue says by how much.
 BOUNDS = {
-    "site": (0, 0, 0),
+    "site": (227, 311, 0),
+    "top": (314, 340, 20),
+    "cli": (317, 459, 0),
+    "data": (1_904, 2_394, 7),
+    "judging": (2_168, 2_778, 5),
+    "ledger": (2_851, 3_512, 5),
+    "metrics": (489, 549, 8),
+    "papers": (837, 1_012, 8),
+    "stats": (1_166, 1_530, 12),
+    "toml": (0, 1_940, 0),
 }
-SUM = (0, 0, 68)
+SUM = (10_273, 14_826, 68)
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -14,9 +14,7 @@ RECORDING = "closer_look/geval"
 ASPECTS = ("naturalness", "coherence", "engagingness", "groundedness")
 
 
-def test_a_papers_row_asked_of_a_server_of_its_replies_is_the_row_of_the_recording(
-    tmp_path, monkeypatch
-):
+def test_a_row_asked_of_a_server_of_its_replies_is_the_recorded_row(tmp_path, monkeypatch):
     """`nj.rerun` with A Closer Look's own protocol: its prompt in parts, twenty samples, Pearson and Kendall."""
     if not nj.data.available(RECORDING):
         pytest.skip(f"needs the mirror: {RECORDING}")
@@ -42,12 +40,8 @@ def test_a_papers_row_asked_of_a_server_of_its_replies_is_the_row_of_the_recordi
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with Loopback(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        found = nj.rerun(
-            "closer_look",
-            "table4",
-            {row.row: nj.get_judge("openai:m", store=Store(tmp_path / "replies.sqlite"))},
-            limit=5,
-        )
+        judge = nj.get_judge("openai:m", store=Store(tmp_path / "replies.sqlite"))
+        found = nj.rerun("closer_look", "table4", {row.row: judge}, limit=5)
         sent = [json.loads(body) for body in server.requests]
     assert len(sent) == len(said)
     assert {(one["n"], one["temperature"], one["top_p"]) for one in sent} == {(20, 1, 1)}
@@ -59,11 +53,8 @@ def test_a_papers_row_asked_of_a_server_of_its_replies_is_the_row_of_the_recordi
     )
     keys = ["aspect", "level", "coefficient"]
     assert len(found.cells) == 8 and not found.enters
-    assert found.means["difference"].tolist() == pytest.approx(
-        [0], abs=1e-12
-    )  # from the released replies
+    # From the released replies.
+    assert found.means["difference"].tolist() == pytest.approx([0], abs=1e-12)
     both = found.cells.merge(expected, on=keys, suffixes=("", "_expected"))
-    assert (
-        both["ours"].tolist() == pytest.approx(both["ours_expected"].tolist(), abs=1e-12)
-        and len(both) == 8
-    )
+    assert both["ours"].tolist() == pytest.approx(both["ours_expected"].tolist(), abs=1e-12)
+    assert len(both) == 8
