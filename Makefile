@@ -26,7 +26,7 @@ else
   BIN := $(CURDIR)/.venv/bin
 endif
 # .venv is made of the first of these that can make one.
-FITS := import ensurepip, sys, venv; assert sys.version_info >= (3, 11)
+FITS := import ensurepip, sys, venv; assert sys.version_info >= (3, 11, 5)
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
   "$$python" -c "$(FITS)" 2> /dev/null && echo "$$python" && break; done)
 export PATH := $(BIN):$(PATH)
@@ -48,7 +48,7 @@ help: ## list the targets
 
 .venv/stamp: pyproject.toml requirements.lock
 	$(if $(FOUND),$(info $(NOT_USED)))
-	@"$(or $(PYTHON),python3)" -c "$(FITS)" 2> /dev/null || { echo "Python 3.11 or newer with venv is needed (Debian: apt" \
+	@"$(or $(PYTHON),python3)" -c "$(FITS)" 2> /dev/null || { echo "Python 3.11.5 or newer with venv is needed (Debian 13: apt" \
 	  "install python3-venv); name one: make PYTHON=/a/folder/bin/python3.12" >&2; exit 1; }
 	"$(PYTHON)" -m venv --clear .venv
 	.venv/bin/pip install --quiet --disable-pip-version-check --upgrade pip

@@ -89,7 +89,7 @@ def test_a_python_that_is_too_old_is_refused(checkout, tmp_path):
     put_python(tmp_path / "bin", "python3", (3, 10))
     done = make(checkout, f"PYTHON={tmp_path / 'bin' / 'python3'}")
     assert done.returncode == 2
-    assert "Python 3.11 or newer with venv is needed" in done.stderr
+    assert "Python 3.11.5 or newer with venv is needed" in done.stderr
     assert "make PYTHON=" in done.stderr
 
 

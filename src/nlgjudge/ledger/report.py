@@ -16,9 +16,9 @@ from nlgjudge.judging.scoring import item_scores, reply_counts
 from nlgjudge.ledger.comparison import with_interval
 from nlgjudge.ledger.shown import Shown
 from nlgjudge.metrics.lexical import lexical_baselines
+from nlgjudge.stats.assisted import assisted_mean
 from nlgjudge.stats.categories import category_agreement
 from nlgjudge.stats.correlations import column_of, correlation_table
-from nlgjudge.stats.few_labels import assisted_mean
 from nlgjudge.stats.intervals import interval_table
 from nlgjudge.stats.judge_agreement import pair_agreement
 from nlgjudge.stats.power_analysis import smallest_detectable

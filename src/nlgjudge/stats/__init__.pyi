@@ -1,5 +1,5 @@
+from .assisted import assisted_mean as assisted_mean
 from .correlations import group_correlations as group_correlations
-from .few_labels import assisted_mean as assisted_mean
 from .intervals import interval_table as interval_table
 from .judge_agreement import pair_agreement as pair_agreement
 from .pairwise import pairwise_accuracy as pairwise_accuracy

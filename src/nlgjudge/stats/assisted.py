@@ -5,7 +5,7 @@ best weight (Angelopoulos et al. 2023): mean(Y) + w (mean_all(F) - mean_labelled
 slope on the labelled items. The interval leaves out each document in turn, labelled or not. It holds for labels of
 documents that were drawn at random, whatever the judge is worth: in simulations with 20, 50 and 100 labelled documents
 of 500, pass or fail and 1 to 5, it held the true mean in 93 to 98% of studies wherever half of them had labels enough
-(`tests/stats/test_few_labels.py`).
+(`tests/stats/test_assisted_mean.py`).
 """
 
 import numpy as np
