@@ -343,7 +343,8 @@ class Live(Judge):
         named = f"{error.code} {text}"
         if status in REFUSING and _FILTERED.search(named):
             return [dict(FILTERED) for _ in range(body.get("n", 1))]
-        if status in REJECTING and not _TOO_LONG.search(named) and self._leave_out(error, body):
+        rejects = status in REJECTING and not _TOO_LONG.search(named)
+        if rejects and self._leave_out(text, error.param, body):
             return None
         if 300 <= status < 400:
             to = without_key(error.response.headers.get("location", "another address"))
@@ -363,23 +364,20 @@ class Live(Judge):
             raise (Loading if is_loading else CallFailed)(text) from None
         raise JudgeError(text) from None
 
-    def _leave_out(self, error, body):
-        """Leave out what the server's error names; False if it names no parameter.
+    def _leave_out(self, text, param, body):
+        """Leave out what the text of an error or its field `param` names; False if they name no parameter.
 
-        Of several, one with the server's default first, then the one in the error's field `param`.
+        Of several, one with the server's default first, then `param`.
         """
-        text = str(error.body or error)
         named = [
             name
             for name in body
             if name not in ("model", "messages")
-            and (name == error.param or re.search(rf"(?<![\w\\]){re.escape(name)}(?!\w)", text))
+            and (name == param or re.search(rf"(?<![\w\\]){re.escape(name)}(?!\w)", text))
         ]
         if not named:
             return False
-        name = min(
-            named, key=lambda one: (body[one] != _DEFAULTS.get(one, ...), one != error.param)
-        )
+        name = min(named, key=lambda one: (body[one] != _DEFAULTS.get(one, ...), one != param))
         if name in ("logprobs", "top_logprobs"):
             name = "logprobs"
             allowed = [int(number) for number in _AT_MOST.findall(text)]
