@@ -116,18 +116,14 @@ def test_an_unnamed_index_column_is_left_out_with_a_note(case):
 
 def test_a_row_for_each_rater_is_read_as_raters(case, write):
     path = case("02_row_per_rater.csv")
-    mine = own_data(path)
-    assert mine.notes == ["worker: 108 rows are read as 36 outputs, with raters named here"]
+    (line,) = problems(path)
+    assert "several outputs of one system for one document" in line and "rater=COLUMN" in line
+    mine = own_data(path, columns="rater=worker")
+    assert mine.notes == ["rater: 108 rows are read as 36 outputs, with raters named here"]
     assert mine.ratings.groupby("rater").size().to_dict() == {"W1": 36, "W2": 36, "W3": 36}
     frame = pd.read_csv(path)
     expected = frame.groupby(["doc_id", "system"], sort=False)["human:fluency"].mean()
     assert mine.human()["fluency"].tolist() == pytest.approx(expected.tolist())
-    # Two columns could name the raters: the message says how to choose.
-    both = write(frame.assign(annotator_id=frame["worker"]).to_csv(index=False))
-    (line,) = problems(both)
-    assert "several outputs of one system for one document" in line
-    assert "map rater=COLUMN, aspect=COLUMN" in line
-    assert own_data(both, columns={"rater": "worker"}).human().equals(mine.human())
 
 
 def test_a_rater_may_have_missed_an_output(write):
@@ -154,29 +150,27 @@ def rated_by_aspect(**columns):
     "names",
     [
         {},
-        {"aspect": "Dimension"},
         {"human:score": "human:fluency"},  # the column's own aspect is none
     ],
 )
 @pytest.mark.parametrize("with_raters", [False, True])
 def test_a_row_for_each_aspect_is_read_as_aspects(write, names, with_raters):
-    frame = rated_by_aspect(worker="W1")
+    frame = rated_by_aspect(rater="W1")
     means = {"style": [4, 1], "fluency": [2, 5]}
     if with_raters:
-        other = frame.assign(worker="W2", **{"human:score": ["2", "2", "3", "1"]})
+        other = frame.assign(rater="W2", **{"human:score": ["2", "2", "3", "1"]})
         frame = pd.concat([frame, other]).iloc[:-1]  # W2 skipped one
         means = {"style": [3, 2], "fluency": [2, 5]}
     mine = own_data(write(frame.rename(columns=names).to_csv(index=False)))
     assert mine.aspects == ["style", "fluency"]
     assert mine.human()[mine.aspects].to_dict("list") == means
-    raters = ["W1", "W2"] if with_raters else ["mean"]
+    raters = ["W1", "W2"] if with_raters else ["W1"]
     assert mine.ratings["rater"].unique().tolist() == raters
-    aspect = names.get("aspect", "aspect")
-    assert any(f"{aspect}: {len(frame)} rows are read as 2" in note for note in mine.notes)
+    assert any(f"aspect: {len(frame)} rows are read as 2" in note for note in mine.notes)
 
 
 def test_aspects_rated_by_different_raters_are_no_raters_of_one_aspect(write):
-    mine = own_data(write(rated_by_aspect(worker=["W1", "W2"] * 2).to_csv(index=False)))
+    mine = own_data(write(rated_by_aspect(rater=["W1", "W2"] * 2).to_csv(index=False)))
     assert mine.human()[["style", "fluency"]].to_numpy().tolist() == [[4, 2], [1, 5]]
 
 
@@ -208,14 +202,6 @@ def test_only_a_column_named_as_raters_has_raters(write, name):
     assert "several outputs of one system" in problems(write(frame.to_csv()))[0]
 
 
-@pytest.mark.parametrize("name", ["rater", "Annotator ID", "WorkerId", "human_annotator"])
-def test_columns_named_as_raters(write, name):
-    frame = rated_by_aspect().drop(columns="aspect").assign(**{name: ["x", "y"] * 2})
-    mine = own_data(write(frame.to_csv(index=False)))
-    assert mine.ratings["rater"].tolist() == ["x", "y", "x", "y"]
-    assert mine.human()["score"].tolist() == [3, 3]
-
-
 def test_codes_for_missing_ratings_are_named(case):
     (note,) = own_data(case("11_missing_codes.csv")).notes
     assert "row 2, 7, 9: -999, -1, 99 outside the other ratings (1 to 5)" in note
@@ -228,20 +214,18 @@ def test_a_code_within_the_scale_is_a_rating(write, values, noted):
     assert any("outside the other ratings" in note for note in notes) == noted
 
 
-def test_ratings_in_lists_are_unfolded(case):
-    mine = own_data(case("18_list_of_ratings.parquet"))
-    assert mine.notes == ["human:fluency: a list of ratings is read as 3 raters, by position"]
-    assert mine.ratings.query("item_id == 'index 0'")["score"].tolist() == [4, 5, 4]
-
-
-def test_nested_annotations_are_unfolded_once_they_are_mapped(case):
-    path = case("01_nested_annotations.jsonl")
-    assert problems(path)[0].endswith('human=expert_annotations"')
-    columns = "source=text,hypothesis=decoded,system=model_id,doc_id=id,human=expert_annotations"
-    mine = own_data(path, columns=columns)
-    assert mine.aspects == ["coherence", "fluency"]
-    first = mine.ratings.query("item_id == 'line 1'").set_index(["aspect", "rater"])["score"]
-    assert first["fluency"].to_dict() == {"1": 4, "2": 5, "3": 4}
+@pytest.mark.parametrize(
+    "name, columns",
+    [
+        ("18_list_of_ratings.parquet", None),
+        (
+            "01_nested_annotations.jsonl",
+            "source=text,hypothesis=decoded,system=model_id,human:x=expert_annotations",
+        ),
+    ],
+)
+def test_several_ratings_in_one_cell_are_refused(case, name, columns):
+    assert "several ratings in one cell" in problems(case(name), columns=columns)[0]
 
 
 def test_raters_who_contradict_each_other_are_named(case):

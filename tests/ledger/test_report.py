@@ -63,24 +63,25 @@ def test_pass_and_fail_by_hand():
     chance = (20 * 22 + 30 * 28) / 50**2
     assert one.table.loc["judge", "value"] == pytest.approx(0.8)
     assert f"kappa {(0.8 - chance) / (1 - chance):.2f} [" in one.answer
-    assert "TPR 0.80 [" in one.answer and "people rate 40% of them 1" in one.answer
+    assert "TPR 0.80 [" in one.answer and "people call 40% of them 1" in one.answer
     assert one.confusion["judge"].values.tolist() == [[24, 6], [4, 16]]
-    assert one.notes == ["length is not compared: its scores are graded."]
+    assert "length is not compared: its scores are graded." in one.notes
     apart = found.disagreements("judge", "ok", most=50)["apart"]
     assert sorted(apart.value_counts().to_dict().items()) == [(-1.0, 4), (1.0, 6)]
 
 
 def test_a_judge_of_pairs_is_described_in_both_orders():
     """It always chooses the text shown first."""
-    pairs = pd.DataFrame({"source": "s", "hypothesis": "a", "other": "b"}, index=range(12))
+    pairs = pd.DataFrame({"source": map(str, range(12)), "hypothesis": "a", "other": "b"})
     pairs["human:better"] = ["A", "B"] * 6
     data = nj.data.own_data(pairs)
     replies = nj.judge_items(
         data.items, "{{hypothesis}} or {{other}}?", lambda item: "A", aspect="better"
     )
     text = str(nj.report(data, {"first": replies}, lexical=False))
-    assert "first, asked in both orders: accuracy 0.50, the orders agree in 0.00" in text
-    assert "the text shown first is chosen in 1.00, unread are 0.00." in text
+    assert "first chooses the text shown first in 1.00 [" in text and "(people 0.50)" in text
+    assert "Asked in both orders: accuracy 0.50, the orders agree in 0.00, unread are 0.00." in text
+    assert "people prefer A in 50% of 12 pairs" in text
 
 
 def test_disagreements_come_largest_first_and_without_texts():
@@ -117,7 +118,7 @@ def test_half_labelled_data_give_the_systems_pass_rates():
     rated = np.where(np.arange(40) % 2 + (np.arange(40) >= 20), truth, np.nan)
     data = benchmark(rated[:, None], "ok")
     notes = nj.report(data, method(data, truth), lexical=False).aspects["ok"].notes
-    assert any("Pass rate of all 40 documents, from labels of 30" in one for one in notes)
+    assert any("Share of 1 of all 40 documents, from labels of 30" in one for one in notes)
     assert "s0 0.25 [" in notes[-1]
 
 

@@ -33,6 +33,8 @@ class Table(NamedTuple):
         By name, the content of each file that was read.
     notes
         What is worth knowing about the file.
+    labels
+        By column, the categories that its type names: a list if they are ordered, and else a set.
     """
 
     frame: pd.DataFrame
@@ -40,6 +42,7 @@ class Table(NamedTuple):
     unit: str
     contents: dict[str, bytes]
     notes: list[str]
+    labels: dict[str, list | set]
 
 
 def read_table(source: Any, config: str | None = None, split: str | None = None) -> Table:
@@ -60,7 +63,7 @@ def read_table(source: Any, config: str | None = None, split: str | None = None)
     if isinstance(source, pd.DataFrame):
         frame = _with_index(source)
     elif hasattr(source, "to_pandas"):
-        frame = source.to_pandas()
+        frame = _with_names(source)
     elif str(source).startswith("hf://"):
         name = Path(str(source)).stem
         frame, unit, first = _from_file(str(source), _of_hub(str(source)), notes)
@@ -76,7 +79,16 @@ def read_table(source: Any, config: str | None = None, split: str | None = None)
             frame = _from_folder(path, config, split)
         else:
             frame, unit, first = _from_file(path.name, contents[path.name], notes)
-    return Table(_cells(frame.map(_plain), first, notes), name, unit, contents, notes)
+    types = frame.select_dtypes("category").dtypes
+    labels: dict[str, list | set] = {
+        str(name).strip(): [*map(_plain, kind.categories)]
+        if kind.ordered
+        else {*map(_plain, kind.categories)}
+        for name, kind in types.items()
+        if not all(NUMBER.fullmatch(_plain(label)) for label in kind.categories)
+    }
+    frame = frame.astype(dict.fromkeys(types.index, object))
+    return Table(_cells(frame.map(_plain), first, notes), name, unit, contents, notes, labels)
 
 
 def _cells(frame, first, notes):
@@ -195,38 +207,11 @@ def _json_lines(content, notes):
 
 
 def _json(content, notes):
-    """A list of objects, as Label Studio's JSON and JSON-MIN."""
+    """A list of objects."""
     records = json.loads(content.decode("utf-8-sig"))
     if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
         raise ValueError("expected a list of objects in JSON, one for each output")
-    if all({"data", "annotations"} <= set(record) for record in records):
-        notes.append("read as an export of Label Studio")
-        records = [_label_studio(record) for record in records]
     return pd.DataFrame(records)
-
-
-def _label_studio(task):
-    """A task's data, people's ratings by `completed_by`, and predictions as judges."""
-    row = dict(task["data"])
-    for annotation in task["annotations"]:
-        rater = annotation.get("completed_by", "")
-        rater = rater.get("email", rater.get("id", "")) if isinstance(rater, dict) else rater
-        for name, value in _label_studio_values(annotation):
-            row[f"human:{name}:{rater}"] = value
-    for prediction in task.get("predictions", ()):
-        for name, value in _label_studio_values(prediction):
-            row[f"judge:{prediction.get('model_version') or 'prediction'}:{name}"] = value
-    return row
-
-
-def _label_studio_values(annotation):
-    """Name and value of each rating, number or choice of an annotation."""
-    for result in annotation.get("result", ()):
-        value = result.get("value", {})
-        for kind in ("rating", "number", "choices"):
-            if kind in value:
-                found = value[kind]
-                yield result["from_name"], found[0] if isinstance(found, list) else found
 
 
 def _parquet(content, notes):
@@ -262,14 +247,24 @@ def _of_datasets(name, config, split):
 
 def _one_split(dataset, split):
     if not isinstance(dataset, dict):
-        return dataset.to_pandas()
+        return _with_names(dataset)
     if split is None and len(dataset) == 1:
         (split,) = dataset
     if split not in dataset:
         raise ValueError(
             f"it has the splits {', '.join(dataset)}: name one, as split={next(iter(dataset))!r}"
         )
-    return dataset[split].to_pandas()
+    return _with_names(dataset[split])
+
+
+def _with_names(dataset):
+    """A data set as a frame, with the names of its class labels in the place of their numbers."""
+    frame = dataset.to_pandas()
+    for column, feature in (getattr(dataset, "features", None) or {}).items():
+        if hasattr(feature, "int2str"):
+            names = dict(enumerate(feature.names))
+            frame[column] = pd.Categorical(frame[column].map(names), categories=feature.names)
+    return frame
 
 
 def _of_hub(address):

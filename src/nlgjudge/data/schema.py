@@ -17,6 +17,7 @@ import pandas as pd
 from nlgjudge.data.checks import first
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.data.registry import entries
+from nlgjudge.data.scale import NUMBERS, PREFERENCE, Scale, scale_in
 
 if TYPE_CHECKING:
     from datasets import DatasetDict
@@ -50,6 +51,8 @@ class Benchmark:
         Each optional file that was not used, and why.
     notes
         What to know about a file of your own.
+    scales
+        By aspect, what its values are, where somebody has declared it; see `scale`.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class Benchmark:
     files: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    scales: dict[str, Scale] = field(default_factory=dict)
 
     def __repr__(self):
         lines = [f"  {name:<9}  {fact}" for name, fact in self._facts().items()]
@@ -84,7 +88,10 @@ class Benchmark:
     def _facts(self):
         """Contents, scales found, and the licence stated upstream."""
         ends = self.ratings.groupby("aspect", sort=False)["score"].agg(["min", "max"])
-        aspects = [f"{aspect} ({low:.3g} to {high:.3g})" for aspect, low, high in ends.itertuples()]
+        aspects = [
+            f"{aspect} ({', '.join(self.scales.get(aspect, NUMBERS).names) or f'{low:.3g} to {high:.3g}'})"
+            for aspect, low, high in ends.itertuples()
+        ]
         blobs = set(self.files.values())
         licences = dict.fromkeys(entry.licence for entry in entries() if entry.blob in blobs)
         licence = {"own": "that of your file", "sample": "CC0-1.0, written for this repository"}
@@ -102,6 +109,11 @@ class Benchmark:
     def aspects(self) -> list[str]:
         """Rated aspects, in the benchmark's order."""
         return self.ratings["aspect"].unique().tolist()
+
+    def scale(self, aspect: str) -> Scale:
+        """What an aspect's values are; 0 and 1 are categories unless it is declared otherwise."""
+        ratings = self.ratings.loc[self.ratings["aspect"] == aspect, "score"]
+        return self.scales.get(aspect) or scale_in(ratings)
 
     @property
     def is_sample(self) -> bool:
@@ -124,6 +136,8 @@ class Benchmark:
     def human(self) -> pd.DataFrame:
         """Mean rating of each item over raters: `item_id, doc_id, system_id` and one column per aspect.
 
+        Where the scale is declared to be categories, the one that most raters chose, and NaN without a majority.
+
         Examples
         --------
         >>> import nlgjudge as nj
@@ -140,6 +154,10 @@ class Benchmark:
         means = self.ratings.pivot_table(
             index="item_id", columns="aspect", values="score", aggfunc="mean", dropna=False
         )
+        for aspect, scale in self.scales.items():
+            if scale.names:
+                votes = self.ratings[self.ratings["aspect"] == aspect]
+                means[aspect] = scale.combine(votes, ["item_id"])
         means = means[self.aspects].reset_index()
         keys = self.items[["item_id", "doc_id", "system_id"]]
         return keys.merge(means, on="item_id", how="left", validate="1:1")
@@ -238,6 +256,7 @@ class Benchmark:
         for name, table in tables.items():
             features = Features({column: types.get(column, text) for column in table})
             tables[name] = Dataset.from_pandas(table, features=features, preserve_index=False)
+        tables["ratings"].info.description = json.dumps(self.scales)
         return DatasetDict(tables)
 
 
@@ -252,6 +271,7 @@ def build(
     source: Literal["real", "sample", "own"] = "real",
     expect: tuple[int, int] | None = None,
     notes: Iterable[str] = (),
+    scales: dict[str, Scale] | None = None,
 ) -> Benchmark:
     """Assemble and check a benchmark.
 
@@ -267,6 +287,8 @@ def build(
         Documents and items that the paper states.
     notes
         What to know about a file of your own.
+    scales
+        What the values of an aspect are; those of pairs are preferences.
 
     Raises
     ------
@@ -307,6 +329,10 @@ def build(
         dict(files or {}),
         dict(left_out or {}),
         list(notes),
+        scales
+        or dict.fromkeys(
+            rating_table["aspect"].unique() if "other" in item_table else (), PREFERENCE
+        ),
     )
 
 

@@ -184,6 +184,10 @@ class Function(Judge):
                     raise ValueError(
                         f"judge {self.name}: expected a number or a reply's text for an item, got {answer!r}"
                     )
+                if isinstance(answer, bool) and not task.reading.has_true:
+                    raise ValueError(
+                        f"judge {self.name}: {answer} is no rating on a scale of {task.reading.scale}: give a number"
+                    )
                 text = answer if isinstance(answer, str) else task.reading.write(answer)
                 yield Reply(task.item_id, task.aspect, index, text)
 

@@ -153,7 +153,8 @@ _MORE = rf"""(?: {_BLANK} \( [^()\n]*+ \) )? {_BLANK} (?:
     | [\w%‰\\^☆★✩] | [.,:·'’]\d | -[^\W\d]"""
 _END = r"[-+]?\d+(?:\.\d+)?"
 _TO = rf"{_BLANK} (?: - | to | and | \.\.+ ) {_BLANK}"
-_OUT_OF = r"(?: / | (?:out\s+)?+ of\b (?: \s+ (?: an? | possible | maximum | total | of )\b )*+ )"
+_OUT_OF = r"""(?: / | (?: von | sur | de | из )\b (?= \s* \d )
+    | (?:out\s+)?+ of\b (?: \s+ (?: an? | possible | maximum | total | of )\b )*+ )"""
 _TOP = rf"""(?: {_OUT_OF} {_BLANK} (?P<top> {_DIGITS} | {_WORD} ) | (?P<percent> \\?% | (?:per\s?cent|pct)\b ) )"""
 _NUMBER = rf"""
     (?P<rating> {_SIGN} (?: {_DIGITS} | {_WORD} | {_UNREAD} (?: [- ] \w++ )?+ ) | {_STARS} )
@@ -321,6 +322,8 @@ def _find_anywhere(text, plain, aspect, scale):
 
 
 _RATED = {"rating", "score", "overall", "stars"}
+# Members of JSON that state a scale: its last number is the top.
+_TOPS = re.compile("max(imum)?( score| rating| points)?|out of|scale( max)?|total possible")
 
 
 def _find_in_json(text, name, or_another, scale):
@@ -329,6 +332,10 @@ def _find_in_json(text, name, or_another, scale):
         load_json(text)
     except ValueError:
         return Rating(math.nan, "not_json")
+    tops = [text[start:end] for names, start, end in _members(text) if _TOPS.fullmatch(names[-1])]
+    stated = {float(number) for top in tops for number in re.findall(r"\d+(?:\.\d+)?", top)[-1:]}
+    if stated - {float(scale[1])}:
+        return Rating(math.nan, "other_scale")
     members = sorted(
         (len(names), not name or name not in names, start, end)
         for names, start, end in _members(text)

@@ -161,6 +161,11 @@ class Reading(NamedTuple):
         words = self.spellings if self.form in ("yes_no", "choice") else {}
         return next((word for word, value in words.items() if value == rating), number)
 
+    @property
+    def has_true(self) -> bool:
+        """Whether True is its highest rating, as of yes and no, a choice, or a scale from 0 to 1."""
+        return self.form in ("yes_no", "choice") or self.scale in ((0, 1), (-math.inf, math.inf))
+
     def is_open(self, text: str) -> bool:
         """Whether more digits at the end of a text would make its rating another one."""
         score = self.read(text).score

@@ -10,10 +10,12 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Iterable
+from typing import Literal
 
 import pandas as pd
 
 from nlgjudge.data.recordings import recording, recording_spec
+from nlgjudge.data.scale import NUMBERS, Scale
 from nlgjudge.judging.estimators import get_estimator
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.tasks import MISSING, Reply
@@ -159,9 +161,13 @@ def _by_probabilities(read, logprobs, estimator, reading):
 
 
 def item_scores(
-    replies: pd.DataFrame | dict[str, pd.DataFrame], *, samples: int | None = None
+    replies: pd.DataFrame | dict[str, pd.DataFrame],
+    *,
+    samples: int | None = None,
+    scales: dict[str, Scale] | None = None,
+    jury: Literal["mean", "median"] = "mean",
 ) -> pd.DataFrame:
-    """Average an item's samples.
+    """Average an item's samples; of categories, take the most frequent one.
 
     Parameters
     ----------
@@ -170,6 +176,11 @@ def item_scores(
         judges that rated the item. Or several by name, of which one may have scores already.
     samples
         Use the first `samples` replies of each item; None for all.
+    scales
+        What the scores of an aspect are, as of a benchmark; numbers by default. Of categories, two that are as frequent
+        give no score.
+    jury
+        How several judges' numbers become one.
 
     Returns
     -------
@@ -186,14 +197,16 @@ def item_scores(
     >>> item_scores({"MODEL": replies}).values.tolist()
     [['a', 4.5]]
     """
+    scales = scales or {}
     if isinstance(replies, dict):
-        return _wide(replies, samples)
+        return _wide(replies, samples=samples, scales=scales, jury=jury)
     if "judge" in replies:
         judges = [part.drop(columns="judge") for _, part in replies.groupby("judge", sort=False)]
-        each = pd.concat([item_scores(part, samples=samples) for part in judges])
-        sums = {"score": "mean", "parsed": "sum", "unparsed": "sum", "mass": "mean"}
+        each = pd.concat([item_scores(part, samples=samples, scales=scales) for part in judges])
+        sums = {"score": jury, "parsed": "sum", "unparsed": "sum", "mass": "mean"}
         sums = {name: how for name, how in sums.items() if name in each}
-        return each.groupby(["item_id", "aspect"], sort=False).agg(sums).reset_index()
+        frame = each.groupby(["item_id", "aspect"], sort=False).agg(sums)
+        return _by_vote(frame, each, scales).reset_index()
     if samples is not None:
         replies = replies[replies["sample_index"] < samples]
     groups = replies.groupby(["item_id", "aspect"], sort=False)
@@ -201,14 +214,24 @@ def item_scores(
     frame["unparsed"] = frame.pop("asked") - frame["parsed"]
     if "mass" in replies:
         frame["mass"] = groups["mass"].mean()
-    return frame.reset_index()
+    return _by_vote(frame, replies, scales).reset_index()
 
 
-def _wide(by_name, samples):
+def _by_vote(frame, votes, scales):
+    """Scores by item and aspect, with the most frequent category in the place of a mean."""
+    for aspect, part in votes.groupby("aspect", sort=False):
+        scale = scales.get(aspect, NUMBERS)
+        if scale.names and scale.holds(part["score"]):
+            chosen = scale.combine(part, ["item_id", "aspect"])
+            frame.loc[chosen.index, "score"] = chosen
+    return frame
+
+
+def _wide(by_name, **how):
     """A column for each name and aspect."""
     columns = []
     for name, frame in by_name.items():
-        scores = item_scores(frame, samples=samples) if "sample_index" in frame else frame
+        scores = item_scores(frame, **how) if "sample_index" in frame else frame
         column = (name + ":" + scores["aspect"]).str.removesuffix(":")
         columns.append(scores.assign(column=column))
     return pd.concat(columns).pivot(index="item_id", columns="column", values="score").reset_index()

@@ -1,7 +1,7 @@
 """Own data, answered: which of several judges and metrics agrees best with the raters, and how sure that is.
 
-Graded ratings are correlated; pass or fail, and A or B, are compared as categories. All methods of an aspect are
-compared on the same outputs.
+What an aspect's values are says its `Scale`: numbers are correlated, categories are compared as such. All methods of
+an aspect are compared on the same outputs.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from nlgjudge.data.scale import fitting
 from nlgjudge.data.schema import Benchmark
 from nlgjudge.judging.scoring import item_scores, reply_counts
 from nlgjudge.ledger.comparison import with_interval
 from nlgjudge.ledger.shown import Shown
 from nlgjudge.metrics.lexical import lexical_baselines
 from nlgjudge.stats.assisted import assisted_mean
-from nlgjudge.stats.categories import category_agreement
+from nlgjudge.stats.categories import category_agreement, swapped, swapped_kappas
 from nlgjudge.stats.correlations import column_of, correlation_table
 from nlgjudge.stats.intervals import interval_table
-from nlgjudge.stats.judge_agreement import pair_agreement
+from nlgjudge.stats.judge_agreement import pair_agreement, pair_bias
 from nlgjudge.stats.power_analysis import smallest_detectable
 from nlgjudge.stats.rater_agreement import alpha, ceiling
-from nlgjudge.stats.significance import paired_tests
+from nlgjudge.stats.significance import holm, paired_tests
 
-CATEGORIES = {0.0, 0.5, 1.0}
 LEXICAL = ("ROUGE", "BLEU", "METEOR")
 LEVELS = (
     "Sample level is the mean correlation within documents. Dataset level, one correlation over all outputs, replaces "
@@ -42,9 +42,9 @@ class AspectReport(NamedTuple):
     level
         ``sample``, ``dataset`` or ``categories``.
     table
-        By method, the highest first: `value, low, high, n` and, of graded ratings, `p` and `p_systems` (corrected for
-        the number of methods) against the highest; of categories, the measures of
-        `nlgjudge.stats.categories.category_agreement`.
+        By method, the highest first: `value` (Spearman's correlation, or accuracy), `low, high, n, reason, notice`,
+        and `p` and `p_systems` (corrected for the number of methods) against the highest; of categories, also the
+        measures of `nlgjudge.stats.categories.category_agreement`, as text.
     answer
         The answer.
     paper
@@ -52,7 +52,7 @@ class AspectReport(NamedTuple):
     notes
         On the raters, on what could be detected, on methods that are left out.
     ceiling
-        A rater's correlation with the others, in [-1, 1]; NaN with a single rater.
+        A rater's agreement with the others; NaN with a single rater.
     confusion
         By method, numbers of items by people's category and the judge's; empty of graded ratings.
     """
@@ -76,8 +76,8 @@ class Report(Shown):
     aspects : dict of str to AspectReport
     """
 
-    def __init__(self, benchmark, scores, methods, counts, permutations, seed):
-        self.benchmark, self.scores, self.counts = benchmark, scores, counts
+    def __init__(self, benchmark, scores, methods, notes, permutations, seed):
+        self.benchmark, self.scores, self.notes = benchmark, scores, notes
         self.aspects = {
             aspect: _aspect(benchmark, scores, methods, aspect, permutations, seed)
             for aspect in benchmark.aspects
@@ -91,11 +91,10 @@ class Report(Shown):
             for aspect, one in self.aspects.items()
             if len(one.table) and one.answer.startswith(f"{one.table.index[0]} comes first")
         }
-        graded = [aspect for aspect, one in self.aspects.items() if one.level != "categories"]
-        others = [aspect for aspect in graded if aspect not in first]
+        others = [aspect for aspect in self.aspects if aspect not in first]
         parts = [f"On {aspect}, {method} comes first." for aspect, method in first.items()]
         parts += [f"No single method comes first on {', '.join(others)}."] * bool(others)
-        return " ".join(parts) or "How often methods agree with people:"
+        return " ".join(parts)
 
     def disagreements(self, method, aspect, *, most=10, texts=False):
         """List the outputs on which a method and people differ most.
@@ -115,12 +114,14 @@ class Report(Shown):
         """
         columns = {aspect: "people", column_of(self.scores, method, aspect): "method"}
         both = self.scores[["item_id", *columns]].rename(columns=columns).dropna()
-        graded = self.aspects[aspect].level != "categories"
-        places = both[["people", "method"]].rank(pct=True) if graded else both
+        scale = self.benchmark.scale(aspect)
+        places = both if scale.names else both[["people", "method"]].rank(pct=True)
         both["apart"] = places["method"] - places["people"]
         both = both[both["apart"] != 0].sort_values(
             "apart", key=abs, ascending=False, kind="stable"
         )
+        if scale.names:
+            both[["people", "method"]] = both[["people", "method"]].map(scale.name)
         if texts:
             both = both.merge(self.benchmark.items[["item_id", "source", "hypothesis"]])
         return both.head(most).reset_index(drop=True)
@@ -166,16 +167,15 @@ class Report(Shown):
 
     def _parts(self):
         yield _strong(self.summary)
-        if others := [*self.counts, *self.benchmark.notes]:
+        if others := [*self.notes, *self.benchmark.notes]:
             yield _strong("\n".join(others))
         for aspect, one in self.aspects.items():
-            yield _strong("\n".join([aspect, *one.notes]))
+            yield aspect, ""
             if len(one.table):
                 yield _shown(one)
+            yield "", "\n".join([*one.notes, *[f"For a paper: {one.paper}"] * bool(one.paper)])
             for name, table in one.confusion.items():
-                yield table.rename_axis(columns=f"{name}, {aspect}")
-        if named := next((one.paper for one in self.aspects.values() if one.paper), ""):
-            yield f"For a paper: {named}", ""
+                yield table.rename_axis("people", columns=f"{name}, {aspect}")
 
 
 def _strong(text):
@@ -214,23 +214,55 @@ def report(
     >>> found.aspects["overall"].table[["value", "n"]].round(2).to_dict("index")
     {'words': {'value': 0.6, 'n': 12}}
     """
-    counts = []
+    notes = []
+    scales = {aspect: benchmark.scale(aspect) for aspect in benchmark.aspects}
     if isinstance(scores, dict):
-        counts = [
+        notes = [
             f"{name}: {reply_counts(part)}" for name, part in scores.items() if "reason" in part
         ]
-        scores = item_scores(scores) if scores else None
+        scores = item_scores(scores, scales=scales) if scores else None
     frame = benchmark.human()
-    tables = [scores, benchmark.released(), _lexical(benchmark) if lexical else None]
+    for aspect, scale in scales.items():
+        votes = benchmark.ratings[benchmark.ratings["aspect"] == aspect]
+        if scale.names:
+            frame[aspect] = frame["item_id"].map(scale.combine(votes, ["item_id"]))
+    graded = not all(scale.names for scale in scales.values())
+    tables = [scores, benchmark.released(), _lexical(benchmark) if lexical and graded else None]
     for table in tables:
         if table is not None and len(table):
+            table = _in_numbers(table, scales, notes)
             frame = frame.merge(table, on="item_id", how="left", validate="1:1")
     columns = frame.columns.drop(["item_id", "doc_id", "system_id", *benchmark.aspects])
     endings = tuple(f":{aspect}" for aspect in benchmark.aspects)
     methods = dict.fromkeys(
         name.rpartition(":")[0] if name.endswith(endings) else name for name in columns
     )
-    return Report(benchmark, frame, list(methods), counts, permutations, seed)
+    notes += [
+        f"{name} is compared on every aspect: none is called as its end."
+        for name in methods
+        if ":" in name
+    ]
+    return Report(benchmark, frame, list(methods), notes, permutations, seed)
+
+
+def _in_numbers(table, scales, notes):
+    """A table of scores whose words and texts are read on the scale of each aspect."""
+    for column in table.columns.drop("item_id"):
+        if pd.api.types.is_numeric_dtype(table[column]):
+            continue
+        name, _, aspect = column.rpartition(":")
+        name, aspect = (name, aspect) if aspect in scales else (column, "")
+        fits, odd = fitting(table[column].map(str), scales, aspect)
+        words = ", ".join(map(repr, odd.unique()[:9]))
+        if not fits:
+            raise ValueError(
+                f"{column}: expected numbers, or labels that people have too; {words} ({len(odd)} of {len(table)} "
+                "scores) are none. Declare them in own_data(labels=...)"
+            )
+        notes += [f"{column}: unread are {words}, {len(odd)} of {len(table)}."] * (len(odd) > 0)
+        named = {f"{name}:{on}".removesuffix(":"): scores for on, scores in fits.items()}
+        table = table.drop(columns=column).assign(**named)
+    return table
 
 
 def _lexical(benchmark):
@@ -240,6 +272,8 @@ def _lexical(benchmark):
     if items.empty:
         items = benchmark.items.assign(references=[[text] for text in benchmark.items["source"]])
         ending = " (source)"
+    if not any(items["hypothesis"]):
+        return None
     found = lexical_baselines(items).set_index("item_id").filter(regex="-f$|bleu|meteor")
     found = found.dropna(axis=1, how="all")
     return found.rename(columns=lambda name: name.upper().removesuffix("-F") + ending).reset_index()
@@ -247,47 +281,80 @@ def _lexical(benchmark):
 
 def _aspect(benchmark, scores, methods, aspect, permutations, seed):
     """The report on one aspect."""
-    rated = scores.rename(columns={aspect: "human"})[["item_id", "doc_id", "system_id", "human"]]
+    scale, items = benchmark.scale(aspect), benchmark.items
+    every = scores.rename(columns={aspect: "human"})[["item_id", "doc_id", "system_id", "human"]]
     for method in methods:
+        is_lexical = method.startswith(LEXICAL)
         column = column_of(scores, method, aspect)
-        if column in scores:
-            rated[method] = scores[column]
+        if column in scores and not (scale.names and is_lexical):
+            sign = -1 if is_lexical and scale.low_is_good else 1
+            every[method] = sign * scores[column]
     ratings = benchmark.ratings.query("aspect == @aspect").dropna(subset="score")
-    if set(ratings["score"]) <= CATEGORIES:
-        known = [method for method in methods if method in rated]
-        return _categories(rated, known, "other" in benchmark.items)
-    every = rated
-    rated = rated.dropna(subset="human")
-    known, left_out = _comparable(rated, [name for name in methods if name in rated])
-    level, outputs, why = _level(rated, known)
-    height, agreement = _ceiling(ratings, outputs, level)
-    notes = [f"{method} is not compared: {reason}." for method, reason in left_out.items()]
-    if not known or outputs["human"].nunique() < 2:
+    in_pairs = "other" in items
+    if in_pairs:
+        every, ratings = _asked(every, ratings)
+    rated = every.dropna(subset="human")
+    known, left_out = _comparable(rated, [name for name in methods if name in rated], scale)
+    level, outputs, why = _level(rated, known, scale)
+    # Raters without a majority disagree: their items count for the raters, and not for the methods.
+    judged = every.dropna(subset=known) if scale.names else outputs
+    height, raters = _ceiling(ratings, judged, level, scale)
+    has_ratings = every["item_id"].isin(ratings["item_id"])
+    split = judged["human"].isna() & has_ratings
+    if split.any():
+        raters += f" They have no majority on {split.sum()} outputs, which are left out."
+    left = [f"{method} is not compared: {reason}." for method, reason in left_out.items()]
+    left += (
+        _of_pairs(every.merge(items[["item_id", "hypothesis", "other"]]), known) if in_pairs else []
+    )
+    if not known or outputs["human"].nunique() < (1 if scale.names else 2):
         missing = "Scores are missing, or the mean ratings of all outputs are equal."
-        notes = [missing, agreement, *notes]
+        notes = [missing, raters, *left]
         return AspectReport(level, pd.DataFrame(), "No method can be compared.", notes=notes)
-    table = _correlated(outputs, known, level, permutations, seed)
     documents, systems = outputs["doc_id"].nunique(), outputs["system_id"].nunique()
-    sentence = _verdict(table, documents, permutations)
+    compare = _counted if scale.names else _correlated
+    found = compare(outputs, known, scale, level, permutations, seed)
+    table = found.table
+    answer = _verdict(found, documents, permutations) + found.described
+    basis = (
+        f"Agreement is {found.measure}, over {documents} documents of {systems} systems; 95% intervals leave out each "
+        f"document in turn{found.ends}. Differences are tested by swapping documents (Holm's correction over "
+        f"{len(table) - 1} tests)."
+    )
     above = list(table.index[table["value"] > height])
     notes = [
-        _detectable(table, outputs, level, seed),
-        agreement + (f" Above this ceiling: {', '.join(above)}." if above else ""),
+        raters + (f" Above this ceiling: {', '.join(above)}." if above else ""),
+        *left,
         f"{level.title()} level, {len(outputs)} outputs of {documents} documents: {why}.",
-        *(
-            f"Interval of {method}: {notice}."
-            for method, notice in table["notice"].items()
-            if notice
-        ),
-        *notes,
-        *_few(every, table.index[0]),
+        *(f"Interval of {method}: {said}." for method, said in table["notice"].items() if said),
+        *found.notes,
     ]
-    paper = (
-        f"{sentence} Agreement is Spearman's correlation with the mean human rating at {level} level, over "
-        f"{documents} documents of {systems} systems; 95% intervals leave out each document in turn. Differences are "
-        f"tested by swapping documents (Holm's correction over {len(table) - 1} tests)."
-    )
-    return AspectReport(level, table, sentence, paper, notes, height)
+    if len(scale.names) in (0, 2) and not in_pairs:
+        labelled = every[every["human"].notna() | ~has_ratings]
+        what = f"Share of {scale.names[1]}" if scale.names else "Mean rating"
+        notes += _few(labelled, table.index[0], what)
+    return AspectReport(level, table, answer, f"{answer} {basis}", notes, height, found.confusion)
+
+
+class _Compared(NamedTuple):
+    """Methods on the same outputs: `smallest` is the lowest p-value that is possible, `lowest` must be above 0."""
+
+    table: pd.DataFrame
+    measure: str  # in words
+    smallest: float
+    lowest: float
+    notes: list[str] = []
+    described: str = ""
+    ends: str = ""
+    confusion: dict[str, pd.DataFrame] = {}
+
+
+def _asked(rated, ratings):
+    """Pairs in the orders in which anybody was asked, and people's preferences once for each pair."""
+    order = rated["item_id"].str[-2:]
+    scored = rated.drop(columns=["item_id", "doc_id", "system_id", "human"]).notna().any(axis=1)
+    rated = rated[scored.groupby(order).transform("any")] if scored.any() else rated
+    return rated, ratings[ratings["item_id"].str.endswith("/1")]
 
 
 def _ranked(outputs, methods):
@@ -296,14 +363,18 @@ def _ranked(outputs, methods):
     return several.groupby("doc_id")[["human", *methods]].nunique() > 1
 
 
-def _comparable(rated, methods):
+def _comparable(rated, methods, scale):
     """Methods that can be compared on the same outputs, and why the others are left out."""
-    kept = list(methods)
-    left_out = {}
+    kept = [method for method in methods if scale.holds(rated[method])]
+    left_out = dict.fromkeys(
+        [method for method in methods if method not in kept], "its scores are graded"
+    )
     while kept and len(rated.dropna(subset=kept)) < max(1, len(rated) / 2):
         fewest = rated[kept].count().idxmin()
         left_out[fewest] = f"scores for {rated[fewest].count()} of {len(rated)} rated outputs"
         kept.remove(fewest)
+    if scale.names:
+        return kept, left_out
     outputs = rated.dropna(subset=kept)
     ties = 1 - _ranked(outputs, kept).mean()
     coarse = [method for method in kept if method.startswith(LEXICAL) and ties[method] > 0.5]
@@ -314,10 +385,15 @@ def _comparable(rated, methods):
     return [method for method in kept if method not in left_out], left_out
 
 
-def _level(rated, methods):
+def _level(rated, methods, scale):
     """The level that the data allow, the outputs that it rests on, and why."""
     outputs = rated.dropna(subset=methods)
     documents = rated["doc_id"].nunique()
+    if scale.names:
+        lacking = rated[methods].isna().sum()
+        why = [f"{len(rated)} outputs have a category of people's"]
+        why += [f"{method} has none for {n} of them" for method, n in lacking.items() if n]
+        return "categories", outputs, "; ".join(why)
     ranks = _ranked(outputs, methods)
     usable = ranks.index[ranks.all(axis=1)]
     why = [
@@ -331,7 +407,7 @@ def _level(rated, methods):
     return "dataset", outputs, "; ".join(why)
 
 
-def _correlated(outputs, methods, level, permutations, seed):
+def _correlated(outputs, methods, scale, level, permutations, seed):
     """Each method's correlation with the mean rating, highest first, and its tests against the highest."""
     cells = correlation_table(
         outputs, methods, ["human"], levels=[level], coefficients=["spearman"]
@@ -343,17 +419,76 @@ def _correlated(outputs, methods, level, permutations, seed):
     names = {"ours": "value"} | {f"ci_{name}": name for name in ("low", "high", "reason", "notice")}
     cells = cells.drop(columns="reason").rename(columns=names).set_index("metric").rename_axis(None)
     table = cells[["value", "low", "high", "n", "reason", "notice"]]
-    return table.assign(
+    table = table.assign(
         p=[np.nan, *tests["holm_items"]], p_systems=[np.nan, *tests["holm_systems"]]
+    )
+    smallest = max(2 / 2 ** outputs["doc_id"].nunique(), 1 / (permutations + 1))
+    measure = f"Spearman's correlation with the mean human rating at {level} level"
+    notes = [_detectable(table, outputs, level, seed)]
+    first = table.iloc[0]
+    lowest = 1.0 if first["value"] > 1 - 1e-9 else first["low"]
+    return _Compared(table, measure, smallest, lowest, notes)
+
+
+def _counted(outputs, methods, scale, level, permutations, seed):
+    """Each method's accuracy or quadratic kappa, highest first, and its tests against the highest."""
+    found = {method: category_agreement(outputs, method, "human", scale) for method in methods}
+    rates = pd.concat({method: one.rates for method, one in found.items()})
+    is_ranked = scale.kind == "ordered" and len(scale.names) > 2
+    measure = "quadratic kappa" if is_ranked else "accuracy"
+    table = rates.xs(measure, level=1).assign(notice="", p_systems=np.nan)
+    table = table.sort_values("value", ascending=False, kind="stable")
+    best, *others = table.index
+    smallest = 2 / 2 ** outputs["doc_id"].nunique()
+    if is_ranked:
+        names = ["human", *methods]
+        places = outputs.assign(**outputs[names].map(scale.values.index))
+        how = {"permutations": permutations, "seed": seed}
+        tests = [swapped_kappas(places, best, other, "human", **how) for other in others]
+        smallest = max(smallest, 1 / (permutations + 1))
+    else:
+        right = outputs[methods].eq(outputs["human"], axis=0).groupby(outputs["doc_id"]).sum()
+        tests = [swapped(right[best] - right[other]) for other in others]
+    table.insert(6, "p", [np.nan, *holm(tests)])
+    measures = [measure, *rates.index.get_level_values(1).unique().drop(measure)]
+    kappa = rates.loc[(best, measure if is_ranked else "kappa")]
+    return _Compared(
+        table.join(_spans(rates).unstack()[measures]),
+        f"{measure} against the category of most raters",
+        smallest,
+        1.0 if kappa["value"] > 1 - 1e-9 else kappa["low"],
+        described=f" {best} agrees with people {_described(rates.loc[best].loc[measures], outputs, scale)}",
+        ends=", and a share of 0 or 1 has Wilson's",
+        confusion={method: found[method].confusion for method in table.index},
     )
 
 
-def _verdict(table, documents, permutations):
+def _described(rates, outputs, scale):
+    """All measures of the highest method, and what people say how often, as a sentence."""
+    ranked, *others = [f"{name} {value}" for name, value in _spans(rates).items()]
+    listed = ", ".join([f"{ranked} (which ranks)", *others])
+    none = rates[(rates["reason"] != "") & rates["value"].notna()]["reason"]
+    none = "".join(f" No interval of {name}: {reason}." for name, reason in none.items())
+    people = outputs["human"]
+    if scale.kind == "preference":
+        first = outputs["item_id"].str.endswith("/1")
+        people = people[first] if first.any() else people
+        shares = f"people prefer A in {people.eq(1).mean():.0%} of {len(people)} pairs"
+    else:
+        good = scale.values[0] if scale.low_is_good else scale.values[-1]
+        good = people.mode().iloc[0] if scale.kind == "unordered" else good
+        shares = f"people call {people.eq(good).mean():.0%} of them {scale.name(good)}"
+    return f"on {len(outputs):,} outputs by {listed}; {shares}.{none}"
+
+
+def _verdict(found, documents, permutations):
     """Name a method as the best where the data can show it."""
+    table = found.table
     spans = _spans(table)
     best, others = table.index[0], len(table) - 1
     tied = "; ".join(f"{method} {spans[method]}" for method in table.index[~(table["p"] < 0.05)])
-    smallest = others * max(2 / 2**documents, 1 / (permutations + 1))
+    smallest = found.smallest * others
+    reason = table["reason"].iloc[0]
     cannot = "These data cannot name a best method"
     if not others:
         return f"Only {tied} can be compared, so nothing comes first."
@@ -363,11 +498,10 @@ def _verdict(table, documents, permutations):
             f"{smallest:.2f}, and {others + 1} methods take {int(np.log2(40 * others)) + 1} documents or more and "
             f"{20 * others} permutations. Highest first: {tied}."
         )
-    if table["low"].iloc[0] <= 0:
-        return f"{cannot}: even the highest, {best} {spans[best]}, may not agree at all."
-    reason = table["reason"].iloc[0]
-    if reason and table["value"].iloc[0] < 1 - 1e-9:  # a correlation of 1 needs no interval
+    if reason and table["value"].iloc[0] < 1 - 1e-9:  # a value of 1 needs no interval
         return f"{cannot}: the highest, {best} {spans[best]}, has no interval ({reason})."
+    if not found.lowest > 0:  # of a correlation or of kappa
+        return f"{cannot}: even the highest, {best} {spans[best]}, may not agree at all."
     if not (table["p"][1:] < 0.05).all():
         return f"{cannot}. Not significantly different: {tied}."
     holds_for_others = (table["p_systems"][1:] < 0.05).all()
@@ -380,18 +514,20 @@ def _spans(table):
     return with_interval(table.rename(columns={"low": "ci_low", "high": "ci_high"}), "value")
 
 
-def _ceiling(ratings, outputs, level):
+def _ceiling(ratings, outputs, level, scale):
     """How well the raters agree: the ceiling, and a sentence."""
     ratings = ratings.merge(outputs[["item_id", "doc_id", "system_id"]])
     if ratings["rater"].nunique() < 2:
         return np.nan, "There is one rating per output, so the raters' agreement is unknown."
-    found = ceiling(ratings, level=level)
-    krippendorff = alpha(ratings).value
+    found = ceiling(ratings, level="sample" if scale.names else level, scale=scale)
+    krippendorff = alpha(ratings, scale.metric).value
     text = f"Krippendorff's α of the {ratings['rater'].nunique()} raters is {krippendorff:.2f}."
     text += " The raters contradict each other." * (krippendorff < 0)
     fewest = found.per_rater.dropna(subset="value")["n"].min()
     unit = "documents" if level == "sample" else "outputs"
-    text += f" A rater reaches {found.value:.2f} with the others, on at least {fewest} {unit}."
+    reached = "agrees with most others in" if scale.names else "reaches"
+    with_others = "" if scale.names else " with the others"
+    text += f" A rater {reached} {found.value:.2f}{with_others}, on at least {fewest} {unit}."
     return found.value, text
 
 
@@ -431,53 +567,38 @@ def _few(every, method, what="Mean rating"):
     ]
 
 
-def _categories(rated, methods, in_pairs):
-    """The report on pass or fail, or on A, B and a tie; of several raters the majority counts."""
-    every = rated.assign(human=(1 + np.sign(rated["human"] - 0.5)) / 2)
-    rated = every.dropna(subset="human")
-    methods = [method for method in methods if not method.startswith(LEXICAL)]
-    known = [method for method in methods if set(rated[method].dropna()) <= CATEGORIES]
-    graded = [method for method in methods if method not in known]
-    notes = [f"{method} is not compared: its scores are graded." for method in graded]
-    if in_pairs:
-        notes += [_in_both_orders(rated, method) for method in known]
-    if not known:
-        return AspectReport("categories", pd.DataFrame(), "No method can be compared.", notes=notes)
-    agreements = {method: category_agreement(rated, method, "human") for method in known}
-    rates = pd.concat({method: one.rates for method, one in agreements.items()})
-    measures = dict.fromkeys(rates.index.get_level_values(1))
-    table = rates.xs("accuracy", level=1)[["value", "low", "high", "n"]]
-    table = table.join(_spans(rates).unstack()[list(measures)])
-    table = table.sort_values("value", ascending=False, kind="stable")
-    best = table.iloc[0]
-    listed = ", ".join(f"{name} {best[name]}" for name in measures)
-    sentence = (
-        f"{best.name} agrees with people on {best['n']:,.0f} outputs by {listed}; people rate "
-        f"{(rated['human'] == 1).mean():.0%} of them 1."
-    )
-    if not in_pairs:
-        notes += _few(every, best.name, "Pass rate")
-    paper = f"{sentence} 95% intervals leave out each document; a share of 0 or 1 has Wilson's."
-    confusion = {method: one.confusion for method, one in agreements.items()}
-    return AspectReport("categories", table, sentence, paper, notes, np.nan, confusion)
+def _of_pairs(every, methods):
+    """How judges choose between two texts, with people's share beside each, as a sentence for each judge."""
+    lines = []
+    for method in methods:
+        bias = pair_bias(every, method, "human").drop(columns="n")
+        people = bias.filter(like="people").set_axis(["value", "low", "high"], axis=1)
+        own, theirs = _spans(bias), _spans(people)
+        chosen = {"first": "the text shown first", "longer": "the longer text", "tie": "a tie"}
+        listed = [f"{what} in {own[name]} (people {theirs[name]})" for name, what in chosen.items()]
+        lines.append(f"{method} chooses {', '.join(listed)}. {_in_both_orders(every, method)}")
+    return lines
 
 
-def _in_both_orders(rated, method):
-    """How a judge chooses between two texts that it was shown in both orders, as a sentence."""
-    shares = pair_agreement(rated, [method], ["human"])
-    if shares["value"].isna().any():
-        return f"{method} was not asked in both orders."
-    spans = dict(zip(shares["measure"], _spans(shares)))
+def _in_both_orders(every, method):
+    """How a judge's verdicts in both orders agree, as a sentence."""
+    verdicts = every.groupby(every["item_id"].str[:-2])[method].count()
+    if verdicts.max() < 2:
+        return "No pair has verdicts in both orders."
+    spans = _spans(pair_agreement(every, [method], ["human"]).set_index("measure"))
+    alone = int((verdicts == 1).sum())
     return (
-        f"{method}, asked in both orders: accuracy {spans['accuracy']}, the orders agree in {spans['agreement']}, the "
-        f"text shown first is chosen in {spans['first']}, unread are {spans['unread']}."
+        f"Asked in both orders: accuracy {spans['accuracy']}, the orders agree in {spans['agreement']}, unread are "
+        f"{spans['unread']}."
+        + f" {alone} of {len(verdicts)} pairs have a verdict in one order alone."
+        * (alone > 0)
     )
 
 
 def _shown(one):
     """An aspect's table as text."""
-    if one.level == "categories":
-        return one.table.iloc[:, 3:]
     p = one.table[["p", "p_systems"]].map(lambda p: "–" if np.isnan(p) else f"{p:.3g}")
+    if one.level == "categories":
+        return one.table.iloc[:, 8:].assign(n=one.table["n"], **{"p, documents": p["p"]})
     shown = pd.DataFrame({"Spearman": _spans(one.table), "n": one.table["n"].astype(int)})
     return shown.assign(**{"p, documents": p["p"], "p, systems": p["p_systems"]})

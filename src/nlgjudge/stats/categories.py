@@ -1,5 +1,8 @@
 """How well a judge's categories agree with people's: accuracy, Cohen's kappa, and the recall of each category.
 
+Kappa of ordered categories is also weighted by the square of their distance (Cohen 1968). Two judges are compared by
+swapping them in each document, exactly; with one item a document this is McNemar's exact test.
+
 Intervals leave out each document in turn, as those of correlations do (`nlgjudge.stats.intervals`): shares on the
 logit scale, kappa on Fisher's z scale. A share of exactly 0 or 1, or of fewer than ten items, has Wilson's interval
 (1927), in which a document counts once.
@@ -11,10 +14,11 @@ import numpy as np
 import pandas as pd
 import scipy
 
+from nlgjudge.data.scale import NUMBERS, Scale
 from nlgjudge.stats.correlations import matrices
 from nlgjudge.stats.intervals import DOCUMENTS, half_width, on_z_scale
 
-MOST = 3  # categories: pass and fail, or A, B and a tie
+MOST = 3  # categories of numbers that no scale names
 
 
 class CategoryAgreement(NamedTuple):
@@ -34,7 +38,9 @@ class CategoryAgreement(NamedTuple):
     confusion: pd.DataFrame
 
 
-def category_agreement(frame: pd.DataFrame, judge: str, human: str) -> CategoryAgreement:
+def category_agreement(
+    frame: pd.DataFrame, judge: str, human: str, scale: Scale = NUMBERS
+) -> CategoryAgreement:
     """Compare a judge's categories with people's.
 
     Parameters
@@ -44,11 +50,13 @@ def category_agreement(frame: pd.DataFrame, judge: str, human: str) -> CategoryA
         one.
     judge, human
         Column names.
+    scale
+        What the categories are called, and whether they have an order.
 
     Raises
     ------
     ValueError
-        For more than three categories, and as `nlgjudge.correlation` does.
+        Without a scale for more than three categories, and as `nlgjudge.correlation` does.
 
     Examples
     --------
@@ -64,7 +72,7 @@ def category_agreement(frame: pd.DataFrame, judge: str, human: str) -> CategoryA
     """
     x, y = matrices(frame, [judge], human)
     categories = np.unique([x[~np.isnan(x)], y[~np.isnan(y)]])
-    if len(categories) > MOST:
+    if len(categories) > MOST and not scale.names:
         raise ValueError(
             f"{judge} and {human} have {len(categories)} different values, expected at most {MOST} categories; "
             "correlate graded scores instead, with nlgjudge.correlation"
@@ -73,19 +81,82 @@ def category_agreement(frame: pd.DataFrame, judge: str, human: str) -> CategoryA
     tables = np.moveaxis(np.array(counts), -1, 0)
     tables = tables[tables.any(axis=(1, 2))]
     names = ["TNR", "TPR"]
-    if len(categories) != 2:
-        names = [f"recall of {category:g}" for category in categories]
+    if len(categories) != 2 or scale.kind == "unordered":
+        names = [f"recall of {scale.name(category)}" for category in categories]
     rates = {"accuracy": _share(tables.trace(axis1=1, axis2=2), tables.sum(axis=(1, 2)))}
     rates["kappa"] = _kappa_line(tables)
+    if scale.kind == "ordered" and len(categories) > 2:
+        places = [scale.values.index(category) for category in categories]
+        rates["quadratic kappa"] = _kappa_line(tables, np.subtract.outer(places, places) ** 2)
     for place, name in enumerate(names):
         rates[name] = _share(tables[:, place, place], tables[:, place].sum(axis=-1))
-    confusion = pd.DataFrame(tables.sum(axis=0), categories, categories)
+    called = [scale.name(category) for category in categories]
+    confusion = pd.DataFrame(tables.sum(axis=0), called, called)
     return CategoryAgreement(
         pd.DataFrame.from_dict(
             rates, orient="index", columns=["value", "low", "high", "n", "reason"]
         ),
         confusion.rename_axis(index="people", columns="judge"),
     )
+
+
+def share(frame: pd.DataFrame, is_right: pd.Series) -> tuple[float, float, float, int, str]:
+    """A share of items as `value, low, high, n, reason`; where `is_right` is NaN, an item does not count."""
+    counts = is_right.astype(float).groupby(frame["doc_id"]).agg(["sum", "count"])
+    return _share(counts["sum"].to_numpy(), counts["count"].to_numpy())
+
+
+def swapped(differences: np.ndarray) -> float:
+    """The exact two-sided p of a sum of whole differences, each of which might as well have the other sign.
+
+    Examples
+    --------
+    >>> swapped([1, 1, 1, 1, 1, 0, -1])
+    0.21875
+    """
+    chances = np.ones(1)  # of each sum, from the lowest to the highest in steps of 1
+    for size in np.abs(np.asarray(differences, int)):
+        between = np.zeros(2 * size)
+        chances = (np.append(chances, between) + np.append(between, chances)) / 2
+    sums = np.arange(len(chances)) - len(chances) // 2
+    return float(chances[np.abs(sums) >= abs(np.sum(differences))].sum().clip(0, 1))
+
+
+def swapped_kappas(
+    frame: pd.DataFrame, a: str, b: str, human: str, *, permutations: int = 999, seed: int = 0
+) -> float:
+    """Test whether two judges differ in quadratic kappa, by swapping them in documents that are drawn.
+
+    Parameters
+    ----------
+    frame
+        `doc_id`, and whole numbers for the categories in the columns of the judges and of people.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"doc_id": range(12), "human": [0, 1, 2] * 4, "a": [0, 1, 2] * 4, "b": [2, 1, 0] * 4})
+    >>> round(swapped_kappas(frame, "a", "b", "human", permutations=4999), 2)
+    0.01
+    """
+    people = frame[human]
+    x = np.stack([frame[a], frame[b]])
+    each = pd.DataFrame(np.concatenate([x, x**2, (x - people.to_numpy()) ** 2]).T)
+    sums = each.groupby(frame["doc_id"].to_numpy()).sum().to_numpy()
+    first, second = sums[:, ::2], sums[:, 1::2]
+    draws = np.random.default_rng(seed).integers(0, 2, (permutations, len(sums)))
+    is_swapped = np.vstack(
+        [np.zeros(len(sums)), draws]
+    )  # the first line are the judges as they are
+
+    def kappas(totals):
+        linear, squares, apart = totals.T
+        by_chance = squares + (people**2).sum() - 2 * linear * people.mean()
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return 1 - apart / by_chance
+
+    change = is_swapped @ (second - first)
+    differences = np.abs(kappas(first.sum(axis=0) + change) - kappas(second.sum(axis=0) - change))
+    return float((differences >= differences[0] - 1e-12).mean())
 
 
 def _share(right, of):
@@ -107,12 +178,13 @@ def _share(right, of):
     return value, *on_z_scale(value, half_width([without]), least=0.0), n, ""
 
 
-def _kappa_line(tables):
+def _kappa_line(tables, costs=None):
     """Cohen's kappa with its interval."""
+    costs = 1 - np.eye(tables.shape[-1]) if costs is None else costs
     whole = tables.sum(axis=0)
     n = int(whole.sum())
-    value = float(_kappa(whole))
-    without = _kappa(whole - tables)
+    value = float(_kappa(whole, costs))
+    without = _kappa(whole - tables, costs)
     reason = ""
     if np.isnan(value):
         reason = "people and the judge give one category alone"
@@ -127,10 +199,9 @@ def _kappa_line(tables):
     return value, *on_z_scale(value, half_width([without])), n, ""
 
 
-def _kappa(table):
-    """Cohen's kappa of tables (..., category, category)."""
+def _kappa(table, costs):
+    """Cohen's kappa of tables (..., category, category), each confusion at its cost."""
     n = table.sum(axis=(-2, -1))
+    by_chance = table.sum(axis=-1)[..., :, None] * table.sum(axis=-2)[..., None, :]
     with np.errstate(invalid="ignore", divide="ignore"):
-        observed = np.trace(table, axis1=-2, axis2=-1) / n
-        by_chance = (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1) / n**2
-        return (observed - by_chance) / (1 - by_chance)
+        return 1 - n * (table * costs).sum(axis=(-2, -1)) / (by_chance * costs).sum(axis=(-2, -1))

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.stats import intervals
+from nlgjudge.stats.categories import share
 from nlgjudge.stats.correlations import (
     PAIR,
     SHARES,
@@ -141,3 +142,51 @@ def pair_agreement(
             ]
     names = ["judge", "aspect", "measure", "value", "low", "high", "n", "reason"]
     return pd.DataFrame(rows, columns=names)
+
+
+def pair_bias(frame: pd.DataFrame, judge: str, human: str) -> pd.DataFrame:
+    """Measure how a judge chooses between two texts by their place and length, beside people on the same pairs.
+
+    Parameters
+    ----------
+    frame
+        A row for each pair and order: `doc_id`, the texts `hypothesis` (shown first) and `other`, and the choices of
+        the judge and of people: 1 for the text shown first, 0 for the other, 0.5 for a tie, NaN for none.
+
+    Returns
+    -------
+    pandas.DataFrame
+        By choice, `first` (the text shown first), `longer` (in characters; texts of equal length do not count) and
+        `tie`: the judge's share with its interval, `value, low, high, n`, and people's, `people, people_low,
+        people_high`. Ties are neither first nor longer, and count for `tie` alone.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"doc_id": ["p", "p"], "hypothesis": ["Hi.", "Hello."], "other": ["Hello.", "Hi."],
+    ...                       "judge": [1, 1], "people": [0, 1]})
+    >>> pair_bias(frame, "judge", "people")[["value", "people"]]
+            value  people
+    first     1.0     0.5
+    longer    0.5     1.0
+    tie       0.0     0.0
+    """
+    asked = frame[frame[judge].notna()]
+    longer = np.sign(asked["hypothesis"].str.len() - asked["other"].str.len())
+    sides = []
+    for choices in (asked[judge], asked[human]):
+        first = np.sign(choices - 0.5)
+        first = first.where(first != 0)
+        by_choice = {
+            "first": first,
+            "longer": (first * longer).where(longer != 0),
+            "tie": 0.5 - np.sign(choices - 0.5).abs(),
+        }
+        shares = {
+            name: share(asked, (side > 0).astype(float).where(side.notna()))
+            for name, side in by_choice.items()
+        }
+        names = ["value", "low", "high", "n", "reason"]
+        sides.append(pd.DataFrame.from_dict(shares, orient="index", columns=names))
+    own, people = sides
+    people = people[["value", "low", "high"]]
+    return own.join(people.set_axis(["people", "people_low", "people_high"], axis=1))

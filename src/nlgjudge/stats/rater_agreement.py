@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
+from nlgjudge.data.scale import NUMBERS, Scale
 from nlgjudge.namespaces import optional
 from nlgjudge.stats.correlations import (
     Coefficient,
@@ -89,8 +90,9 @@ def ceiling(
     level: Level = "sample",
     coefficient: Coefficient = "spearman",
     constant: Constant = "skip",
+    scale: Scale = NUMBERS,
 ) -> Ceiling:
-    """Correlate each rater with the mean of the others.
+    """Correlate each rater with the mean of the others; of categories, how often a rater gives that of most others.
 
     A judge is compared to a mean of one rater more, and may exceed the ceiling by that alone.
 
@@ -100,6 +102,8 @@ def ceiling(
         Columns `doc_id, system_id, rater, score` of one aspect; NaN marks a missing rating.
     level, coefficient, constant
         As for `nlgjudge.correlation`.
+    scale
+        What the scores are. Of categories, `value` is a share, and an item counts where the others have a majority.
 
     Raises
     ------
@@ -120,7 +124,17 @@ def ceiling(
     rows = []
     for rater in scores.columns:
         others = scores.drop(columns=rater).mean(axis=1)
+        if scale.names:
+            rest = ratings[ratings["rater"] != rater]
+            others = scale.combine(rest, ["doc_id", "system_id"]).reindex(scores.index)
         pair = pd.DataFrame({"own": scores[rater], "others": others}).reset_index()
+        if scale.names:
+            both = pair.dropna()
+            equal = float((both["own"] == both["others"]).mean()) if len(both) else np.nan
+            rows.append(
+                (rater, equal, len(both), len(pair) - len(both), "" if len(both) else "no majority")
+            )
+            continue
         result = correlation(
             pair, "own", "others", level=level, coefficient=coefficient, constant=constant
         )

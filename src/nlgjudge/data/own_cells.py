@@ -1,0 +1,189 @@
+"""Cells of ratings and scores in data of your own as numbers, and the scale that says what these mean."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from nlgjudge.data.checks import unknown
+from nlgjudge.data.own_columns import RATING
+from nlgjudge.data.scale import (
+    BY_TEXT,
+    NOTHING,
+    PREFERENCE,
+    fitting,
+    known,
+    scale_of,
+)
+from nlgjudge.data.schema import ITEMS
+
+# Values that stand for a missing rating if they lie outside the other ratings.
+CODES = (-1, -9, -99, -999, -9999, 9, 99, 999, 9999)
+FEW_RATINGS = 5  # of a rater
+OPPOSED = -0.3  # correlation of two raters
+
+
+def rated(ratings, labels, types, in_pairs, problems):
+    """Ratings with a number in `score`, NaN where there is none; and the scale of each aspect."""
+    names = ratings["aspect"] + ratings["rater"]
+    unusable = ratings["aspect"].isin(["", *ITEMS]) | (ratings["rater"] == "")
+    unusable |= names.str.contains(":")
+    several = ratings["cell"].map(type).isin([list, dict])
+    for column in ratings.loc[unusable, "column"].unique():
+        problems.problem(f"expected {RATING}, and no aspect called {', '.join(ITEMS[:3])}", column)
+    for column in ratings.loc[several, "column"].unique():
+        message = "several ratings in one cell: give each a column, as site/guide/exports.md shows"
+        problems.problem(message, column)
+    if unusable.any() or several.any():
+        problems.check()
+    ratings["cell"] = ratings["cell"].str.strip()
+    scales = {}
+    for aspect, part in ratings.groupby("aspect", sort=False):
+        typed = next(filter(None, map(types.get, part["column"].unique())), None)
+        scales[aspect] = _scale(part["cell"], labels.get(aspect), typed, in_pairs)
+        if in_pairs and scales[aspect].kind != "preference":
+            raise ValueError(
+                f"labels of {aspect}: expected what is better, as {{'1': 'A', '2': 'B'}}"
+            )
+    scored = ratings.assign(score=np.nan)
+    for (aspect, rater), part in ratings.groupby(["aspect", "rater"], sort=False):
+        column = f"human:{aspect}" if rater == "mean" else f"human:{aspect}:{rater}"
+        cells = part.set_index("row")["cell"]
+        numbers, odd = scales[aspect].read(cells)
+        if len(odd):
+            _refuse(column, aspect, cells, odd, scales[aspect], problems)
+        _notes_on(column, cells, numbers, scales[aspect], problems)
+        scored.loc[part.index, "score"] = numbers.to_numpy()
+    problems.check()
+    scored = _in_first_order(scored, problems) if in_pairs else scored
+    for aspect, part in scored.groupby("aspect", sort=False):
+        column, raters = f"human:{aspect}", part["rater"].unique()
+        if part.duplicated(["place", "rater"]).any() or ("mean" in raters and len(raters) > 1):
+            problems.problem("expected one column without a rater, or one for each rater", column)
+            problems.check()
+        if part["score"].nunique() < 2:
+            problems.problem("expected different ratings; got one or none: leave it out", column)
+        if scales[aspect].kind != "unordered":
+            by_rater = part.pivot(index="place", columns="rater", values="score")
+            _note_disagreement(column, by_rater, problems)
+    return scored, scales
+
+
+def _scale(cells, declared, typed, in_pairs):
+    """The scale of an aspect: declared, named by a type, known by its words, or numbers."""
+    if declared is not None:
+        return scale_of(declared)
+    if isinstance(typed, list):
+        return scale_of(typed)
+    scale, n = known(typed or cells, in_pairs)
+    if typed and n < len(typed):
+        return scale_of(typed)
+    return PREFERENCE if in_pairs else scale
+
+
+def _refuse(column, aspect, cells, odd, scale, problems):
+    """Say which cells are none of the scale, and the line to write."""
+    given = cells[~cells.str.lower().isin(NOTHING)]
+    words = {aspect: list(dict.fromkeys(given))[:9]}
+    line = f"say what the labels are, from the lowest to the highest, as labels={words}, or as a set without an order"
+    if scale.kind == "preference":
+        line = f"say what is better, as labels={{{aspect!r}: {{'1': 'A', '2': 'B'}}}}"
+    why = f"none of {', '.join(scale.names)}" if scale.names else "not a number"
+    if scale.values and not scale.names:
+        why += f" from {scale.values[0]:g} to {scale.values[1]:g}"
+    for text in odd.unique()[: 5 if len(odd) <= len(given) / 2 else 1]:
+        problems.problem(
+            f"{text!r} is {why} ({len(odd)} of {len(given)} cells). Leave cells without a rating empty, or {line}",
+            column,
+            cells == text,
+        )
+
+
+def _in_first_order(ratings, problems):
+    """Preferences as of the first order of each pair, one for each rater; none where both orders contradict."""
+    ratings["score"] = ratings["score"].where(ratings["order"] == "1", 1 - ratings["score"])
+    keys = ["place", "aspect", "rater"]
+    apart = ratings.groupby(keys)["score"].transform("nunique") > 1
+    message = "a rater's preferences contradict each other in the two orders, and are left out"
+    problems.note(message, "other", apart.set_axis(ratings["row"]))
+    joined = PREFERENCE.combine(ratings, keys).reset_index()
+    return ratings.drop_duplicates(keys).drop(columns="score").merge(joined, on=keys)
+
+
+def judged(scores, scales, problems):
+    """Judges' scores with a number in `score`, one for each output and aspect."""
+    parts = [scores.head(0).assign(score=np.nan)]
+    for (column, aspect), part in scores.groupby(["column", "aspect"], sort=False):
+        if aspect and aspect not in scales:
+            hint = unknown("aspect", aspect, scales)
+            problems.note(f"these scores are left out: {hint}, and nobody rated it", column)
+            continue
+        cells = part.set_index("row")["cell"].map(str).str.strip()
+        fits, odd = fitting(cells, scales, aspect)
+        for name, numbers in fits.items():
+            scale = scales[name or next(iter(scales))]
+            _notes_on(column, cells, numbers, scale, problems)
+            words = ", ".join(map(repr, odd.unique()[:9]))
+            message = f"{words} unread: none of {', '.join(scale.names)} ({len(odd)} of {len(cells)} cells)"
+            problems.note(message, column, cells.isin(odd))
+            parts.append(part.assign(aspect=name, score=numbers.to_numpy()))
+        if not fits:
+            name = aspect or next(iter(scales))
+            _refuse(column, name, cells, odd, scales[name], problems)
+    scores = pd.concat(parts, ignore_index=True)
+    by_text = scores["cell"].map(str).str.lower().str.replace("_", " ").isin(BY_TEXT)
+    by_text &= scores["column"].str.contains("/2")
+    scores.loc[by_text, "score"] = 1 - scores["score"]
+    keys = ["place", "order", "metric", "aspect"]
+    scores = scores.drop_duplicates([*keys, "score"]).dropna(subset="score")
+    for column in scores.loc[scores.duplicated(keys), "column"].unique():
+        problems.problem("expected one score of the judge for each output", column)
+    return scores
+
+
+def _notes_on(column, cells, numbers, scale, problems):
+    """Note how words are read as categories, decimal commas, and numbers that may stand for no rating."""
+    words = dict(zip(cells.str.lower(), numbers.map("{:g}".format)))
+    listed = [f"{word} is {value}" for word, value in words.items() if value not in ("nan", word)]
+    if scale.names and listed:
+        problems.note(f"read as categories: {', '.join(listed)}", column)
+    if scale.names:
+        return
+    commas = cells.str.fullmatch(r"[-+]?\d+,\d{1,2}")
+    problems.note("read with decimal commas: 4,5 is 4.5", column, commas)
+    codes = numbers.isin(CODES)
+    low = numbers[~codes].min()
+    high = numbers[~codes].max()
+    codes &= (numbers < low) | (numbers > high)
+    named = ", ".join(f"{code:g}" for code in sorted(numbers[codes].unique()))
+    problems.note(
+        f"{named} outside the other ratings ({low:g} to {high:g}), taken as ratings. If they mean that "
+        "there is no rating, empty these cells: frame.replace({code: None}) in pandas",
+        column,
+        codes,
+    )
+
+
+def _note_disagreement(column, by_rater, problems):
+    """Note raters who contradict each other, and the two furthest apart if they seem to use different scales."""
+    by_rater = by_rater.loc[:, by_rater.count() >= FEW_RATINGS]
+    agreement = by_rater.corr(min_periods=FEW_RATINGS)
+    for first, second in combinations(by_rater, 2):
+        if agreement.loc[first, second] < OPPOSED:
+            problems.note(
+                f"raters {first} and {second} contradict each other (correlation "
+                f"{agreement.loc[first, second]:.2f}), and their mean is taken: is one scale reversed?",
+                column,
+            )
+    if by_rater.empty:
+        return
+    means = by_rater.mean()
+    low = by_rater[means.idxmin()]
+    high = by_rater[means.idxmax()]
+    if low.mean() < high.min() or high.mean() > low.max():  # a rating that the other would not give
+        ranges = [f"{one.name} ({one.min():g} to {one.max():g})" for one in (low, high)]
+        problems.note(
+            f"the ratings of {' and '.join(ranges)} differ in their range, and their mean is taken: is it "
+            "one scale?",
+            column,
+        )

@@ -1,0 +1,133 @@
+"""Rows that belong together in data of your own: documents, outputs, pairs in both orders, and rows by rater."""
+
+import pandas as pd
+
+from nlgjudge.data.own_columns import NAMES, TEXTS, is_judge, is_rating
+from nlgjudge.data.schema import ITEMS
+
+OUTPUT = ["doc_id", "system"]  # what an output is known by
+SHOWN = [*OUTPUT, "order"]  # and of a pair, which text stands first in its row
+
+
+def with_documents(frame, problems):
+    """Fill in texts, `doc_id` and `order`; an id such as 0.0 is 0."""
+    frame = frame.copy()
+    given = [name for name in NAMES if name in frame and name != "references"]
+    frame[given] = frame[given].map(str)
+    for name in [name for name in given if name not in ("context", "rater", "aspect")]:
+        empty = frame[name].str.strip() == ""
+        problems.problem("an empty text: write it, or leave the row out", name, empty)
+    for name in [name for name in TEXTS[:4] if name not in frame]:
+        frame[name] = ""
+    if "doc_id" not in given:
+        numbers = pd.factorize(_spaced(frame["source"]))[0]
+        if "source" not in given:
+            numbers = range(len(frame))
+        frame["doc_id"] = [f"document {number + 1}" for number in numbers]
+    frame["order"] = "1"
+    if "other" in frame:
+        _in_pairs(frame, "doc_id" in given)
+    for name in OUTPUT:
+        frame[name] = frame[name].str.strip().str.replace(r"^(-?\d+)\.0+$", r"\1", regex=True)
+    several = _spaced(frame["source"]).groupby(frame["doc_id"]).transform("nunique") > 1
+    problems.problem("documents with several sources", "doc_id", several)
+    frame["references"] = frame["references"].map(_references)
+    return frame
+
+
+def _in_pairs(frame, is_named):
+    """Rows with the same two texts are one pair, a document, in one order or the other."""
+    texts = frame[["source", "hypothesis", "other"]].apply(_spaced)
+    document = frame["doc_id"] if is_named else texts["source"]
+    pair = [
+        "\0".join([place, source, *sorted(shown)])
+        for place, (source, *shown) in zip(document, texts.to_numpy())
+    ]
+    shown_first = texts["hypothesis"].groupby(pair).transform("first")
+    frame.loc[texts["hypothesis"] != shown_first, "order"] = "2"
+    if not is_named:
+        first = frame.index.to_series().groupby(pair).transform("first")
+        frame["doc_id"] = "pair " + first.astype(str)
+
+
+def _spaced(texts):
+    """Texts with single blanks."""
+    return texts.str.split().str.join(" ")
+
+
+def _references(cell):
+    texts = cell if isinstance(cell, list) else cell.split("|||")
+    return [text.strip() for text in texts if text.strip()]
+
+
+def outputs_of(frame, problems):
+    """A row per output; and one per rating and score, with its `row` in the file and the `place` of its output."""
+    ratings = _cells(frame, is_rating, ("aspect", "rater"))
+    scores = _cells(frame, is_judge, ("metric", "aspect"))
+    ratings["rater"] = ratings["rater"].replace("", "mean")
+    by_row = [
+        kind
+        for kind, is_open in (
+            ("aspect", ratings["aspect"].nunique() == 1),
+            ("rater", ratings["rater"].eq("mean").all()),
+        )
+        if kind in frame and is_open
+    ]
+    used = {*NAMES} - {"aspect", "rater"} | {"order", *by_row}
+    columns = [name for name in frame if not is_rating(name) and not is_judge(name)]
+    further = [name for name in columns if name not in used]
+    for column in further:
+        problems.note(f"no rating; a prompt can show it, as {{{{{column}}}}}", column)
+    _check_repeated(frame, by_row, problems)
+    texts = [*OUTPUT, *ITEMS[3:], *[name for name in ("other",) if name in frame]]
+    outputs = frame.drop_duplicates(OUTPUT)[[*texts, *[n for n in further if n not in ITEMS]]]
+    places = frame.index.to_series().groupby([frame[name] for name in OUTPUT]).transform("first")
+    for part in (ratings, scores):
+        part["place"] = part["row"].map(places)
+        part["order"] = part["row"].map(frame["order"])
+    for kind in by_row:
+        ratings[kind] = ratings["row"].map(frame[kind]).str.strip()
+        count = f"{len(frame)} rows are read as {len(outputs)} outputs"
+        problems.note(f"{count}, with {kind}s named here", kind)
+    if "aspect" in by_row:
+        scores["aspect"] = scores["row"].map(frame["aspect"]).str.strip()
+    if "other" in frame:
+        second = scores["metric"].str.endswith("/2")
+        scores["metric"] = scores["metric"].str.removesuffix("/2")
+        scores["order"] = scores["order"].mask(second, scores["order"].map({"1": "2", "2": "1"}))
+    return outputs, ratings, scores
+
+
+def _cells(frame, is_one, parts):
+    """Row, column, the parts of the column's name, and cell, of all columns of a kind."""
+    rows = [
+        (row, column, *(part.strip(" :") for part in f"{column}::".split(":", 2)[1:]), cell)
+        for column in filter(is_one, frame)
+        for row, cell in frame[column].items()
+    ]
+    return pd.DataFrame(rows, columns=["row", "column", *parts, "cell"])
+
+
+def _check_repeated(frame, by_row, problems):
+    """Refuse rows that are one output's (and rater's, and aspect's) more than once, or with other texts."""
+    whole = frame.map(str).agg("\0".join, axis=1)
+    first = frame.index.to_series().groupby(whole).transform("first")
+    copy = first != frame.index
+    for row in frame.index[copy][:5]:
+        message = f"repeats {problems.unit} {first[row]}: leave it out"
+        problems.problem(message, "file", copy & (copy.index == row))
+    once = frame[~copy]
+    again = once.duplicated([*SHOWN, *by_row], keep=False) & (once["system"] != "")
+    problems.problem(
+        f"several outputs of one system for {' and '.join(['one document', *by_row])}: keep one. If each row is one "
+        "rater's or one aspect's, name the column `rater` or `aspect` (or map rater=COLUMN, aspect=COLUMN), or give "
+        "each rater and aspect a column human:ASPECT:RATER",
+        "system",
+        again,
+    )
+    texts = once[["source", "hypothesis", "references", "context"]].map(str)
+    differ = texts.ne(texts.groupby([once[name] for name in SHOWN]).transform("first")).any(axis=1)
+    message = "another text than above for this document and system"
+    problems.problem(message, "system", differ & ~again)
+    if copy.any() or again.any() or differ.any():
+        problems.check()
