@@ -83,7 +83,7 @@ def test_words_for_two_categories_are_read_and_named(words, scores):
     table = TABLE.assign(**{"human:ok": words, "judge:gpt": words})
     mine = read(table)
     assert mine.human()["ok"].astype(object).where(lambda s: s.notna(), None).tolist() == scores
-    assert sum("read as categories" in note for note in mine.notes) == 2
+    assert mine.scale("ok").names[1].lower() == str(words[0]).lower() and "ok (" in repr(mine)
 
 
 def test_words_of_two_kinds_are_no_categories():
@@ -264,10 +264,16 @@ def hub():
     server.shutdown()
 
 
-@pytest.mark.parametrize("source", ["owner/name", "hf://datasets/owner/name/test.csv"])
+FILE = "hf://datasets/owner/name/test.csv"
+
+
+@pytest.mark.parametrize("source", [repr("owner/name"), f"pandas.read_csv({FILE!r})"])
 def test_a_data_set_of_the_hub_is_read_over_http(hub, source, tmp_path):
     """In a process of its own, because the Hub's address is read at import."""
-    code = f"import nlgjudge as nj; print(nj.data.own_data({source!r}).released()['gpt'].tolist())"
+    with pytest.raises(ValueError, match="pandas.read_csv"):
+        read(FILE)
+    code = f"print(nj.data.own_data({source}).released()['gpt'].tolist())"
+    code = f"import pandas, nlgjudge as nj; {code}"
     apart = {
         "HF_ENDPOINT": hub,
         "HF_HOME": str(tmp_path),

@@ -9,9 +9,10 @@ from nlgjudge.data.checks import unknown
 from nlgjudge.data.own_columns import RATING
 from nlgjudge.data.scale import (
     BY_TEXT,
+    MOST_UNREAD,
     NOTHING,
+    NUMBERS,
     PREFERENCE,
-    fitting,
     known,
     scale_of,
 )
@@ -52,7 +53,8 @@ def rated(ratings, labels, types, in_pairs, problems):
         numbers, odd = scales[aspect].read(cells)
         if len(odd):
             _refuse(column, aspect, cells, odd, scales[aspect], problems)
-        _notes_on(column, cells, numbers, scales[aspect], problems)
+        if not scales[aspect].names:
+            _note_numbers(column, cells, numbers, problems)
         scored.loc[part.index, "score"] = numbers.to_numpy()
     problems.check()
     scored = _in_first_order(scored, problems) if in_pairs else scored
@@ -119,17 +121,9 @@ def judged(scores, scales, problems):
             problems.note(f"these scores are left out: {hint}, and nobody rated it", column)
             continue
         cells = part.set_index("row")["cell"].map(str).str.strip()
-        fits, odd = fitting(cells, scales, aspect)
-        for name, numbers in fits.items():
-            scale = scales[name or next(iter(scales))]
-            _notes_on(column, cells, numbers, scale, problems)
-            words = ", ".join(map(repr, odd.unique()[:9]))
-            message = f"{words} unread: none of {', '.join(scale.names)} ({len(odd)} of {len(cells)} cells)"
-            problems.note(message, column, cells.isin(odd))
+        _note_numbers(column, cells, NUMBERS.read(cells)[0], problems)
+        for name, numbers in fitting(column, cells, scales, aspect, problems).items():
             parts.append(part.assign(aspect=name, score=numbers.to_numpy()))
-        if not fits:
-            name = aspect or next(iter(scales))
-            _refuse(column, name, cells, odd, scales[name], problems)
     scores = pd.concat(parts, ignore_index=True)
     by_text = scores["cell"].map(str).str.lower().str.replace("_", " ").isin(BY_TEXT)
     by_text &= scores["column"].str.contains("/2")
@@ -141,20 +135,38 @@ def judged(scores, scales, problems):
     return scores
 
 
-def _notes_on(column, cells, numbers, scale, problems):
-    """Note how words are read as categories, decimal commas, and numbers that may stand for no rating."""
-    words = dict(zip(cells.str.lower(), numbers.map("{:g}".format)))
-    listed = [f"{word} is {value}" for word, value in words.items() if value not in ("nan", word)]
-    if scale.names and listed:
-        problems.note(f"read as categories: {', '.join(listed)}", column)
-    if scale.names:
-        return
+def fitting(column, cells, scales, aspect, problems):
+    """A judge's cells as scores, by the aspects on whose scale they are.
+
+    Up to 5% of them may be none of it, and are unread; beyond, that is a problem. Numbers that are no category are
+    graded scores. Without an `aspect`, scores that are equal for all aspects are those of the aspect "".
+    """
+    on = {aspect: scales[aspect]} if aspect else scales
+    numbers, words = NUMBERS.read(cells)
+    read = {name: one.read(cells) if one.names else (numbers, words) for name, one in on.items()}
+    name, (_, odd) = min(read.items(), key=lambda one: len(one[1][1]))
+    if len(odd) > MOST_UNREAD * (~cells.str.lower().isin(NOTHING)).sum():
+        if words.empty:
+            return {aspect: numbers}
+        _refuse(column, name, cells, odd, scales[name], problems)
+        return {}
+    listed = ", ".join(map(repr, odd.unique()[:9]))
+    message = f"{listed} unread, {len(odd)} of {len(cells)} cells: no label that people have"
+    problems.note(message, column, cells.isin(odd))
+    fits = {name: scores for name, (scores, other) in read.items() if len(other) == len(odd)}
+    first, *others = fits.values()
+    if not aspect and len(fits) == len(on) and all(first.equals(one) for one in others):
+        return {"": first}
+    return fits
+
+
+def _note_numbers(column, cells, numbers, problems):
+    """Note decimal commas, and numbers that may stand for no rating."""
     commas = cells.str.fullmatch(r"[-+]?\d+,\d{1,2}")
     problems.note("read with decimal commas: 4,5 is 4.5", column, commas)
     codes = numbers.isin(CODES)
-    low = numbers[~codes].min()
-    high = numbers[~codes].max()
-    codes &= (numbers < low) | (numbers > high)
+    low, high = numbers[~codes].min(), numbers[~codes].max()
+    codes &= ~numbers.between(low, high)
     named = ", ".join(f"{code:g}" for code in sorted(numbers[codes].unique()))
     problems.note(
         f"{named} outside the other ratings ({low:g} to {high:g}), taken as ratings. If they mean that "
@@ -165,25 +177,21 @@ def _notes_on(column, cells, numbers, scale, problems):
 
 
 def _note_disagreement(column, by_rater, problems):
-    """Note raters who contradict each other, and the two furthest apart if they seem to use different scales."""
+    """Note raters who contradict each other, or would not give each other's ratings."""
     by_rater = by_rater.loc[:, by_rater.count() >= FEW_RATINGS]
     agreement = by_rater.corr(min_periods=FEW_RATINGS)
-    for first, second in combinations(by_rater, 2):
-        if agreement.loc[first, second] < OPPOSED:
+    means, lows, highs = by_rater.mean(), by_rater.min(), by_rater.max()
+    for pair in map(list, combinations(by_rater, 2)):
+        low, high = means[pair].idxmin(), means[pair].idxmax()
+        signs = []
+        if agreement.loc[low, high] < OPPOSED:
+            signs.append(f"contradict each other (correlation {agreement.loc[low, high]:.2f})")
+        if means[low] < lows[high] or means[high] > highs[low]:
+            signs.append("differ in their range")
+        if signs:
+            ranges = [f"{one} ({lows[one]:g} to {highs[one]:g})" for one in pair]
             problems.note(
-                f"raters {first} and {second} contradict each other (correlation "
-                f"{agreement.loc[first, second]:.2f}), and their mean is taken: is one scale reversed?",
+                f"the ratings of {' and '.join(ranges)} {' and '.join(signs)}, and their mean is taken: is it one "
+                "scale, in one direction?",
                 column,
             )
-    if by_rater.empty:
-        return
-    means = by_rater.mean()
-    low = by_rater[means.idxmin()]
-    high = by_rater[means.idxmax()]
-    if low.mean() < high.min() or high.mean() > low.max():  # a rating that the other would not give
-        ranges = [f"{one.name} ({one.min():g} to {one.max():g})" for one in (low, high)]
-        problems.note(
-            f"the ratings of {' and '.join(ranges)} differ in their range, and their mean is taken: is it "
-            "one scale?",
-            column,
-        )

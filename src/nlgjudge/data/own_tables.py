@@ -14,7 +14,7 @@ import pandas as pd
 
 from nlgjudge.data.paths import use
 
-KINDS = "CSV, JSON Lines (.jsonl), JSON (.json), Parquet, Excel (.xlsx) or a folder of `datasets`"
+KINDS = "CSV, JSON Lines (.jsonl), JSON (.json), Parquet or Excel (.xlsx)"
 NUMBER = re.compile(r"\s*-?\d+(\.\d+)?\s*")
 _HUB = re.compile(r"[\w.-]+/[\w.-]+")
 
@@ -51,8 +51,7 @@ def read_table(source: Any, config: str | None = None, split: str | None = None)
     Parameters
     ----------
     source
-        A path, a DataFrame, a `datasets.Dataset`, an address ``hf://datasets/OWNER/NAME/FILE``, or ``OWNER/NAME`` of
-        the Hub where there is no such path.
+        A path, a DataFrame, a `datasets.Dataset`, or ``OWNER/NAME`` of the Hub where there is no such path.
     config, split
         Of a data set of the Hub, or of a folder in the layout of one.
     """
@@ -65,25 +64,18 @@ def read_table(source: Any, config: str | None = None, split: str | None = None)
     elif hasattr(source, "to_pandas"):
         frame = _with_names(source)
     elif str(source).startswith("hf://"):
-        name = Path(str(source)).stem
-        frame, unit, first = _from_file(str(source), _of_hub(str(source)), notes)
-    elif _HUB.fullmatch(str(source)) and not Path(source).exists():
-        name = str(source).rpartition("/")[2]
+        raise ValueError(f"pass pandas.read_csv({str(source)!r}), or read_parquet, read_json")
+    elif (path := Path(source)).is_dir() or _HUB.fullmatch(str(source)) and not path.exists():
+        name = path.name
         frame = _of_datasets(str(source), config, split)
     else:
-        path = Path(source)
         name = path.stem
-        files = sorted(path.rglob("*")) if path.is_dir() else [path]
-        contents = {file.name: use(file).read_bytes() for file in files if not file.is_dir()}
-        if path.is_dir():
-            frame = _from_folder(path, config, split)
-        else:
-            frame, unit, first = _from_file(path.name, contents[path.name], notes)
+        contents = {path.name: use(path).read_bytes()}
+        reader, unit, first = _READERS.get(path.suffix.lower(), (_csv, "row", 2))
+        frame = reader(contents[path.name])
     types = frame.select_dtypes("category").dtypes
-    labels: dict[str, list | set] = {
-        str(name).strip(): [*map(_plain, kind.categories)]
-        if kind.ordered
-        else {*map(_plain, kind.categories)}
+    labels = {
+        str(name).strip(): (list if kind.ordered else set)(map(_plain, kind.categories))
         for name, kind in types.items()
         if not all(NUMBER.fullmatch(_plain(label)) for label in kind.categories)
     }
@@ -128,75 +120,45 @@ def _with_index(frame):
 # Files
 
 
-def _from_file(name, content, notes):
-    """A file's table, what a place is called, and the number of the first one."""
-    reader, unit, first = _READERS.get(Path(name).suffix.lower(), (_csv, "row", 2))
-    return reader(content, notes), unit, first
-
-
-def _csv(content, notes):
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = content.decode("latin-1")
-        notes.append("not UTF-8: read as Latin-1. If letters look wrong, save it as CSV UTF-8")
-    lines = list(io.StringIO(text, newline=""))
-    if not lines or "\0" in lines[0]:
+def _csv(content):
+    if not content or b"\0" in content[:1000]:
         raise ValueError(f"expected {KINDS}")
-    separator = max(",;\t", key=lines[0].count)
-    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # a cell may be that long
-    quoting = _quoting(lines, separator, notes)
-    header, *rows = csv.reader(lines, delimiter=separator, quoting=quoting)
-    for number, row in enumerate(rows, 2):
-        if len(row) > len(header):
-            raise ValueError(f"row {number} has {len(row)} cells; expected {len(header)}")
-        row += [""] * (len(header) - len(row))
-    return pd.DataFrame(rows, columns=header, dtype=object)
-
-
-def _quoting(lines, separator, notes):
-    """How quotation marks are read, so that none of them joins rows."""
-    text = "".join(lines)
-    regular = len({line.count(separator) for line in lines if line.strip("\r\n")}) == 1
-    row = _row_that_joins(lines, separator, regular) if '"' in text else 0
-    if not row:
-        return csv.QUOTE_MINIMAL
-    if not regular or '"' in lines[0] or '""' in text:  # other cells are quoted
-        raise ValueError(
-            f"a quotation mark in row {row} is not closed at the end of its cell. Write each mark that "
-            "belongs to the text twice, and put the cell in quotation marks"
-        )
-    notes.append(f"quotation marks are read as text, because one in row {row} is not closed")
-    return csv.QUOTE_NONE
-
-
-def _row_that_joins(lines, separator, regular):
-    """The first row in which a quotation mark joins lines or cells; 0 if there is none."""
-    reader = csv.reader(lines, delimiter=separator, strict=True)
-    width = len(lines[0].split(separator))
-    row = start = 0
     try:
-        for row, cells in enumerate(reader, 1):
-            taken = [line for line in lines[start : reader.line_num] if line.strip("\r\n")]
-            parts = [line.split(separator) for line in taken]
-            start = reader.line_num
-            are_rows = {len(line) for line in parts} == {width}
-            if are_rows and not regular:  # by chance? The lines of a text have no column of numbers
-                are_rows = any(all(map(NUMBER.fullmatch, column)) for column in zip(*parts))
-            if are_rows and len(cells) < width * len(parts):
-                return row
-    except csv.Error:
-        return row + 1
-    return 0
+        lines = list(io.StringIO(content.decode("utf-8-sig"), newline=""))
+    except UnicodeDecodeError as error:
+        line = 'pandas.read_csv(FILE, encoding="cp1252")'
+        raise ValueError(f"not UTF-8 ({error}): save it as CSV UTF-8, or pass {line}") from error
+    separator = max(",;\t", key=lines[0].count)
+    csv.field_size_limit(max(csv.field_size_limit(), len(content)))  # a cell may be that long
+    reader = csv.reader(lines, delimiter=separator, strict=True)
+    rows = []
+    marks = (
+        "If quotation marks belong to the texts, pass pandas.read_csv(FILE, sep=..., quoting=csv.QUOTE_NONE). If not, "
+        "write each mark of a text twice, and put its cell in quotation marks"
+    )
+    try:
+        for number, row in enumerate(reader, 1):
+            width = len(rows[0] if rows else row)
+            if row and len(row) != width:
+                raise ValueError(f"row {number} has {len(row)} cells; expected {width}. {marks}")
+            breaks = [len(re.findall("\r\n?|\n", cell)) for cell in row]
+            if any(cell.count(separator) == n * (width - 1) > 0 for cell, n in zip(row, breaks)):
+                raise ValueError(
+                    f"a quotation mark in row {number} joins it with the next. {marks}"
+                )
+            rows.append(row or [""] * width)
+    except csv.Error as error:
+        raise ValueError(f"row {len(rows) + 1}: {error}. {marks}") from error
+    return pd.DataFrame(rows[1:], columns=rows[0], dtype=object)
 
 
-def _excel(content, notes):
+def _excel(content):
     sheet = pd.read_excel(io.BytesIO(content), header=None, dtype=object, keep_default_na=False)
     header, *rows = sheet.values
     return pd.DataFrame(rows, columns=map(_plain, header), dtype=object)
 
 
-def _json_lines(content, notes):
+def _json_lines(content):
     records = []
     for number, line in enumerate(content.decode("utf-8-sig").split("\n"), 1):
         try:
@@ -206,7 +168,7 @@ def _json_lines(content, notes):
     return pd.DataFrame(records)
 
 
-def _json(content, notes):
+def _json(content):
     """A list of objects."""
     records = json.loads(content.decode("utf-8-sig"))
     if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
@@ -214,7 +176,7 @@ def _json(content, notes):
     return pd.DataFrame(records)
 
 
-def _parquet(content, notes):
+def _parquet(content):
     return _with_index(pd.read_parquet(io.BytesIO(content)))
 
 
@@ -228,15 +190,6 @@ _READERS = {
 
 
 # Data sets
-
-
-def _from_folder(path, config, split):
-    """A folder that `datasets` wrote, or one in the layout of the Hub."""
-    if not any((path / name).is_file() for name in ("dataset_info.json", "dataset_dict.json")):
-        return _of_datasets(str(path), config, split)
-    from datasets import load_from_disk
-
-    return _one_split(load_from_disk(str(path)), split)
 
 
 def _of_datasets(name, config, split):
@@ -265,10 +218,3 @@ def _with_names(dataset):
             names = dict(enumerate(feature.names))
             frame[column] = pd.Categorical(frame[column].map(names), categories=feature.names)
     return frame
-
-
-def _of_hub(address):
-    """The content of a file on the Hub."""
-    from huggingface_hub import HfFileSystem
-
-    return HfFileSystem().read_bytes(address)

@@ -91,6 +91,7 @@ def pairs(
     (40, 10)
     """
     check_whole(0, per_document=per_document)
+    benchmark.check_ordered(benchmark.aspects)
     rng = np.random.default_rng(seed)
     ratings = benchmark.human().set_index("item_id")[benchmark.aspects]
     names: dict[tuple[str, str], str] = {}
@@ -116,8 +117,9 @@ def pairs(
     first_ratings, other_ratings = (
         ratings.loc[table[name]].to_numpy() for name in ("output_id", "other_id")
     )
+    signs = [-1 if benchmark.scale(name).low_is_good else 1 for name in benchmark.aspects]
     preferred = pd.DataFrame(
-        (1 + np.sign(first_ratings - other_ratings)) / 2, columns=benchmark.aspects
+        (1 + np.sign(first_ratings - other_ratings) * signs) / 2, columns=benchmark.aspects
     )
     preferred = preferred.assign(item_id=table["item_id"]).melt(
         "item_id", var_name="aspect", value_name="score"

@@ -209,24 +209,3 @@ def scale_of(labels: Any) -> Scale:
         "without an order, in JSON {'unordered': [...]}; the ends of numbers, as (1, 5); or a dict by the words of "
         "your file, as {'1': 'A', '2': 'B'}"
     )
-
-
-def fitting(
-    cells: pd.Series, scales: dict[str, Scale], aspect: str = ""
-) -> tuple[dict[str, pd.Series], pd.Series]:
-    """A judge's cells as scores, by the aspects on whose scale they are; and the cells that are none of it.
-
-    Up to 5% of them are unread; beyond, no aspect fits. Numbers that are no category are graded scores. Without an
-    `aspect`, scores that are equal for all aspects are those of the aspect "".
-    """
-    on = {aspect: scales[aspect]} if aspect else scales
-    numbers, words = NUMBERS.read(cells)
-    read = {name: one.read(cells) if one.names else (numbers, words) for name, one in on.items()}
-    least = min((odd for _, odd in read.values()), key=len)
-    if len(least) > MOST_UNREAD * (~cells.map(_folded).isin(NOTHING)).sum():
-        return ({aspect: numbers}, words) if words.empty else ({}, least)
-    fits = {name: scores for name, (scores, odd) in read.items() if len(odd) == len(least)}
-    first, *others = fits.values()
-    if not aspect and len(fits) == len(on) and all(first.equals(one) for one in others):
-        fits = {"": first}
-    return fits, least

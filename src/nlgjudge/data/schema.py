@@ -115,6 +115,12 @@ class Benchmark:
         ratings = self.ratings.loc[self.ratings["aspect"] == aspect, "score"]
         return self.scales.get(aspect) or scale_in(ratings)
 
+    def check_ordered(self, aspects: Iterable[str]) -> None:
+        """Raise a ValueError where labels have no order, so that none is better and nothing correlates."""
+        for aspect in aspects:
+            if self.scale(aspect).kind == "unordered":
+                raise ValueError(f"the labels of {aspect} have no order: take nlgjudge.report")
+
     @property
     def is_sample(self) -> bool:
         """Whether the texts are the repository's own sample."""
@@ -255,7 +261,7 @@ class Benchmark:
         tables = {"items": self.items, "ratings": self.ratings, "scores": self.scores}
         for name, table in tables.items():
             features = Features({column: types.get(column, text) for column in table})
-            tables[name] = Dataset.from_pandas(table, features=features, preserve_index=False)
+            tables[name] = Dataset.from_dict(table.to_dict("list"), features=features)
         tables["ratings"].info.description = json.dumps(self.scales)
         return DatasetDict(tables)
 

@@ -180,13 +180,10 @@ class Function(Judge):
             item = SimpleNamespace(**dict.fromkeys(FIELDS, "") | task.fields | about)
             for index in range(task.n):
                 answer = self.function(item)
-                if not isinstance(answer, (str, Real, type(None))):
+                is_no_rating = isinstance(answer, bool) and not task.reading.has_true
+                if is_no_rating or not isinstance(answer, (str, Real, type(None))):
                     raise ValueError(
                         f"judge {self.name}: expected a number or a reply's text for an item, got {answer!r}"
-                    )
-                if isinstance(answer, bool) and not task.reading.has_true:
-                    raise ValueError(
-                        f"judge {self.name}: {answer} is no rating on a scale of {task.reading.scale}: give a number"
                     )
                 text = answer if isinstance(answer, str) else task.reading.write(answer)
                 yield Reply(task.item_id, task.aspect, index, text)

@@ -326,6 +326,7 @@ def ablation(
     aspects = [aspects] if isinstance(aspects, str) else list(aspects or benchmark.aspects)
     for aspect in aspects:
         check_known("aspect", aspect, benchmark.aspects)
+    benchmark.check_ordered(aspects)
     price = price or None
     items = first(benchmark.items if items is None else items, limit)
     setups = setups_of(base, change, benchmark, items, aspects, price, max_cost)

@@ -6,12 +6,14 @@ an aspect are compared on the same outputs.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from nlgjudge.data.scale import fitting
+from nlgjudge.data.own_cells import fitting
+from nlgjudge.data.problems import Problems
 from nlgjudge.data.schema import Benchmark
 from nlgjudge.judging.scoring import item_scores, reply_counts
 from nlgjudge.ledger.comparison import with_interval
@@ -110,13 +112,18 @@ class Report(Shown):
         -------
         pandas.DataFrame
             `item_id, people, method` and `apart`: of graded scores the difference of their ranks among the outputs, in
-            [-1, 1], of categories the plain difference. Positive where the method is more generous.
+            [-1, 1], of ordered categories the plain difference, positive where the method is more generous; 1 of
+            others.
         """
         columns = {aspect: "people", column_of(self.scores, method, aspect): "method"}
         both = self.scores[["item_id", *columns]].rename(columns=columns).dropna()
         scale = self.benchmark.scale(aspect)
         places = both if scale.names else both[["people", "method"]].rank(pct=True)
         both["apart"] = places["method"] - places["people"]
+        if scale.kind == "unordered":
+            both["apart"] = both["apart"].abs().clip(upper=1)
+        if scale.low_is_good:
+            both["apart"] *= -1
         both = both[both["apart"] != 0].sort_values(
             "apart", key=abs, ascending=False, kind="stable"
         )
@@ -214,54 +221,42 @@ def report(
     >>> found.aspects["overall"].table[["value", "n"]].round(2).to_dict("index")
     {'words': {'value': 0.6, 'n': 12}}
     """
-    notes = []
+    notes, problems = [], Problems("scores")
     scales = {aspect: benchmark.scale(aspect) for aspect in benchmark.aspects}
     if isinstance(scores, dict):
         notes = [
             f"{name}: {reply_counts(part)}" for name, part in scores.items() if "reason" in part
         ]
         scores = item_scores(scores, scales=scales) if scores else None
+    benchmark = replace(benchmark, scales=scales)
     frame = benchmark.human()
-    for aspect, scale in scales.items():
-        votes = benchmark.ratings[benchmark.ratings["aspect"] == aspect]
-        if scale.names:
-            frame[aspect] = frame["item_id"].map(scale.combine(votes, ["item_id"]))
     graded = not all(scale.names for scale in scales.values())
     tables = [scores, benchmark.released(), _lexical(benchmark) if lexical and graded else None]
     for table in tables:
         if table is not None and len(table):
-            table = _in_numbers(table, scales, notes)
+            table = _in_numbers(table, scales, problems)
             frame = frame.merge(table, on="item_id", how="left", validate="1:1")
     columns = frame.columns.drop(["item_id", "doc_id", "system_id", *benchmark.aspects])
     endings = tuple(f":{aspect}" for aspect in benchmark.aspects)
     methods = dict.fromkeys(
         name.rpartition(":")[0] if name.endswith(endings) else name for name in columns
     )
-    notes += [
-        f"{name} is compared on every aspect: none is called as its end."
-        for name in methods
-        if ":" in name
-    ]
+    unknown = [name for name in columns if ":" in name and not name.endswith(endings)]
+    notes += problems.notes
+    notes += [f"{name} is compared on every aspect: none is called as its end." for name in unknown]
     return Report(benchmark, frame, list(methods), notes, permutations, seed)
 
 
-def _in_numbers(table, scales, notes):
+def _in_numbers(table, scales, problems):
     """A table of scores whose words and texts are read on the scale of each aspect."""
-    for column in table.columns.drop("item_id"):
-        if pd.api.types.is_numeric_dtype(table[column]):
-            continue
+    for column in table.select_dtypes(exclude=["number", "bool"]).columns.drop("item_id"):
         name, _, aspect = column.rpartition(":")
         name, aspect = (name, aspect) if aspect in scales else (column, "")
-        fits, odd = fitting(table[column].map(str), scales, aspect)
-        words = ", ".join(map(repr, odd.unique()[:9]))
-        if not fits:
-            raise ValueError(
-                f"{column}: expected numbers, or labels that people have too; {words} ({len(odd)} of {len(table)} "
-                "scores) are none. Declare them in own_data(labels=...)"
-            )
-        notes += [f"{column}: unread are {words}, {len(odd)} of {len(table)}."] * (len(odd) > 0)
+        cells = table[column].astype(object).where(table[column].notna(), "").map(str)
+        fits = fitting(column, cells, scales, aspect, problems)
         named = {f"{name}:{on}".removesuffix(":"): scores for on, scores in fits.items()}
         table = table.drop(columns=column).assign(**named)
+    problems.check()
     return table
 
 
@@ -304,9 +299,8 @@ def _aspect(benchmark, scores, methods, aspect, permutations, seed):
     if split.any():
         raters += f" They have no majority on {split.sum()} outputs, which are left out."
     left = [f"{method} is not compared: {reason}." for method, reason in left_out.items()]
-    left += (
-        _of_pairs(every.merge(items[["item_id", "hypothesis", "other"]]), known) if in_pairs else []
-    )
+    if in_pairs:
+        left += _of_pairs(every.merge(items[["item_id", "hypothesis", "other"]]), known)
     if not known or outputs["human"].nunique() < (1 if scale.names else 2):
         missing = "Scores are missing, or the mean ratings of all outputs are equal."
         notes = [missing, raters, *left]
@@ -466,7 +460,6 @@ def _counted(outputs, methods, scale, level, permutations, seed):
 def _described(rates, outputs, scale):
     """All measures of the highest method, and what people say how often, as a sentence."""
     ranked, *others = [f"{name} {value}" for name, value in _spans(rates).items()]
-    listed = ", ".join([f"{ranked} (which ranks)", *others])
     none = rates[(rates["reason"] != "") & rates["value"].notna()]["reason"]
     none = "".join(f" No interval of {name}: {reason}." for name, reason in none.items())
     people = outputs["human"]
@@ -478,7 +471,7 @@ def _described(rates, outputs, scale):
         good = scale.values[0] if scale.low_is_good else scale.values[-1]
         good = people.mode().iloc[0] if scale.kind == "unordered" else good
         shares = f"people call {people.eq(good).mean():.0%} of them {scale.name(good)}"
-    return f"on {len(outputs):,} outputs by {listed}; {shares}.{none}"
+    return f"on {len(outputs):,} outputs by {ranked}, which ranks the methods ({', '.join(others)}); {shares}.{none}"
 
 
 def _verdict(found, documents, permutations):
@@ -582,16 +575,14 @@ def _of_pairs(every, methods):
 
 def _in_both_orders(every, method):
     """How a judge's verdicts in both orders agree, as a sentence."""
-    verdicts = every.groupby(every["item_id"].str[:-2])[method].count()
-    if verdicts.max() < 2:
+    pairs = every.groupby(every["item_id"].str[:-2])[method].count().value_counts()
+    if 2 not in pairs:
         return "No pair has verdicts in both orders."
     spans = _spans(pair_agreement(every, [method], ["human"]).set_index("measure"))
-    alone = int((verdicts == 1).sum())
+    alone = f" {pairs[1]} pairs have a verdict in one order alone." if 1 in pairs else ""
     return (
         f"Asked in both orders: accuracy {spans['accuracy']}, the orders agree in {spans['agreement']}, unread are "
-        f"{spans['unread']}."
-        + f" {alone} of {len(verdicts)} pairs have a verdict in one order alone."
-        * (alone > 0)
+        f"{spans['unread']}.{alone}"
     )
 
 

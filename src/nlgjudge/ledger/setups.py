@@ -119,10 +119,19 @@ def setups_of(base, change, benchmark, items, aspects, price, max_cost):
     rated = {label: _rated(benchmark, items, one["examples"]) for label, one in entries.items()}
     shown = [item for examples in rated.values() for item in examples["item_id"]]
     items = items[~items["item_id"].isin(shown)]
-    return {
+    setups = {
         label: Setup(setup, judges[label], items, aspects, rated[label])
         for label, setup in entries.items()
     }
+    for prompt in (
+        one for label, setup in setups.items() if len(rated[label]) for one in setup.prompts
+    ):
+        names = benchmark.scale(prompt.aspect).names
+        if names and not prompt.reading.has_true:
+            raise ValueError(
+                f"examples of {prompt.aspect} are labels ({', '.join(names)}), and the prompt asks for a number"
+            )
+    return setups
 
 
 def _rated(benchmark, items, examples):

@@ -130,14 +130,12 @@ def ceiling(
         pair = pd.DataFrame({"own": scores[rater], "others": others}).reset_index()
         if scale.names:
             both = pair.dropna()
-            equal = float((both["own"] == both["others"]).mean()) if len(both) else np.nan
-            rows.append(
-                (rater, equal, len(both), len(pair) - len(both), "" if len(both) else "no majority")
+            equal = float((both["own"] == both["others"]).mean())  # NaN of none
+            result = (equal, len(both), len(pair) - len(both), "" if len(both) else "no majority")
+        else:
+            result = correlation(
+                pair, "own", "others", level=level, coefficient=coefficient, constant=constant
             )
-            continue
-        result = correlation(
-            pair, "own", "others", level=level, coefficient=coefficient, constant=constant
-        )
         rows.append((rater, *result))
     table = pd.DataFrame(rows, columns=["rater", "value", "n", "n_skipped", "reason"])
     defined = int(table["value"].notna().sum())
