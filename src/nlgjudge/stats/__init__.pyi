@@ -2,6 +2,7 @@ from .assisted import assisted_mean as assisted_mean
 from .correlations import group_correlations as group_correlations
 from .intervals import interval_table as interval_table
 from .judge_agreement import pair_agreement as pair_agreement
+from .judge_agreement import pair_bias as pair_bias
 from .pairwise import pairwise_accuracy as pairwise_accuracy
 from .rater_agreement import alpha as alpha
 from .rater_agreement import alternative_annotator_test as alternative_annotator_test
