@@ -43,7 +43,7 @@ def test_other_words_are_declared_or_refused():
             "judge:j": ["FULL", "NONE", "PARTIAL", "FULL"] * 6,
         }
     )
-    with pytest.raises(ValueError, match="from the lowest to the highest, as labels="):
+    with pytest.raises(ValueError, match="labels=.*from the lowest to the highest"):
         nj.data.own_data(said)
     one = aspect(said, labels={"x": ["refused", "none", "partial", "full"]})
     assert one.table["value"].item() == pytest.approx(

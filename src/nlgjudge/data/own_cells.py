@@ -1,5 +1,6 @@
 """Cells of ratings and scores in data of your own as numbers, and the scale that says what these mean."""
 
+import re
 from itertools import combinations
 
 import numpy as np
@@ -8,11 +9,11 @@ import pandas as pd
 from nlgjudge.data.checks import unknown
 from nlgjudge.data.own_columns import RATING
 from nlgjudge.data.scale import (
-    BY_TEXT,
+    EMPTY,
     MOST_UNREAD,
-    NOTHING,
     NUMBERS,
     PREFERENCE,
+    folded,
     known,
     scale_of,
 )
@@ -63,7 +64,7 @@ def rated(ratings, labels, types, in_pairs, problems):
         if part.duplicated(["place", "rater"]).any() or ("mean" in raters and len(raters) > 1):
             problems.problem("expected one column without a rater, or one for each rater", column)
             problems.check()
-        if part["score"].nunique() < 2:
+        if part["score"].nunique() < 2 and not in_pairs:
             problems.problem("expected different ratings; got one or none: leave it out", column)
         if scales[aspect].kind != "unordered":
             by_rater = part.pivot(index="place", columns="rater", values="score")
@@ -78,24 +79,31 @@ def _scale(cells, declared, typed, in_pairs):
     if isinstance(typed, list):
         return scale_of(typed)
     scale, n = known(typed or cells, in_pairs)
-    if typed and n < len(typed):
-        return scale_of(typed)
+    if typed:
+        scale = scale if n == len(typed) else scale_of({*typed})
+        if isinstance(typed, dict):  # by the numbers of a ClassLabel
+            ids = {number: scale.words[folded(name)] for name, number in typed.items()}
+            scale = scale._replace(words=scale.words | ids)
+        return scale
     return PREFERENCE if in_pairs else scale
 
 
-def _refuse(column, aspect, cells, odd, scale, problems):
+def _refuse(column, aspect, cells, odd, scale, problems, by_judge=False):
     """Say which cells are none of the scale, and the line to write."""
-    given = cells[~cells.str.lower().isin(NOTHING)]
-    words = {aspect: list(dict.fromkeys(given))[:9]}
-    line = f"say what the labels are, from the lowest to the highest, as labels={words}, or as a set without an order"
+    given = cells[~cells.str.lower().isin(EMPTY)]
+    words = list(dict.fromkeys(given))
+    line = f"labels={{{aspect!r}: {{{str(words[:20])[1:-1]}}}}} have no order; a list has, from the lowest to the highest"
     if scale.kind == "preference":
-        line = f"say what is better, as labels={{{aspect!r}: {{'1': 'A', '2': 'B'}}}}"
+        line = f"labels={{{aspect!r}: {{{words[0]!r}: 'A', {words[-1]!r}: 'B'}}}}"
+    elif by_judge and scale.names:
+        line = f"labels={{{aspect!r}: {[f'{name}|…' for name in scale.names]}}}"
     why = f"none of {', '.join(scale.names)}" if scale.names else "not a number"
     if scale.values and not scale.names:
         why += f" from {scale.values[0]:g} to {scale.values[1]:g}"
     for text in odd.unique()[: 5 if len(odd) <= len(given) / 2 else 1]:
         problems.problem(
-            f"{text!r} is {why} ({len(odd)} of {len(given)} cells). Leave cells without a rating empty, or {line}",
+            f"{text!r} is {why} ({len(odd)} of {len(given)} cells). Leave cells without a value empty, or say what the "
+            f"words are: {line}",
             column,
             cells == text,
         )
@@ -122,12 +130,16 @@ def judged(scores, scales, problems):
             continue
         cells = part.set_index("row")["cell"].map(str).str.strip()
         _note_numbers(column, cells, NUMBERS.read(cells)[0], problems)
+        if re.search("/2(:|$)", column):
+            names = (
+                ~cells.map(folded).isin([*PREFERENCE.words, *EMPTY]) & NUMBERS.read(cells)[0].isna()
+            )
+            problems.problem(
+                "say A (the text shown first), B or tie, and no name of a text", column, names
+            )
         for name, numbers in fitting(column, cells, scales, aspect, problems).items():
             parts.append(part.assign(aspect=name, score=numbers.to_numpy()))
     scores = pd.concat(parts, ignore_index=True)
-    by_text = scores["cell"].map(str).str.lower().str.replace("_", " ").isin(BY_TEXT)
-    by_text &= scores["column"].str.contains("/2")
-    scores.loc[by_text, "score"] = 1 - scores["score"]
     keys = ["place", "order", "metric", "aspect"]
     scores = scores.drop_duplicates([*keys, "score"]).dropna(subset="score")
     for column in scores.loc[scores.duplicated(keys), "column"].unique():
@@ -138,23 +150,25 @@ def judged(scores, scales, problems):
 def fitting(column, cells, scales, aspect, problems):
     """A judge's cells as scores, by the aspects on whose scale they are.
 
-    Up to 5% of them may be none of it, and are unread; beyond, that is a problem. Numbers that are no category are
-    graded scores. Without an `aspect`, scores that are equal for all aspects are those of the aspect "".
+    Up to 5% of them may be none of it, and are unread; beyond, that is a problem. Numbers beside labels are graded
+    scores. Without an `aspect`, scores that are equal for all aspects are those of the aspect "".
     """
     on = {aspect: scales[aspect]} if aspect else scales
-    numbers, words = NUMBERS.read(cells)
-    read = {name: one.read(cells) if one.names else (numbers, words) for name, one in on.items()}
-    name, (_, odd) = min(read.items(), key=lambda one: len(one[1][1]))
-    if len(odd) > MOST_UNREAD * (~cells.str.lower().isin(NOTHING)).sum():
-        if words.empty:
-            return {aspect: numbers}
-        _refuse(column, name, cells, odd, scales[name], problems)
-        return {}
-    listed = ", ".join(map(repr, odd.unique()[:9]))
-    message = f"{listed} unread, {len(odd)} of {len(cells)} cells: no label that people have"
-    problems.note(message, column, cells.isin(odd))
-    fits = {name: scores for name, (scores, other) in read.items() if len(other) == len(odd)}
-    first, *others = fits.values()
+    numbers = NUMBERS.read(cells)
+    read = {name: one.read(cells) if one.names else numbers for name, one in on.items()}
+    most = MOST_UNREAD * (~cells.str.lower().isin(EMPTY)).sum()
+    fits = {name: scores for name, (scores, odd) in read.items() if len(odd) <= most}
+    if not fits:
+        if numbers[1].empty:
+            return {aspect: numbers[0]}
+        name = min(read, key=lambda name: len(read[name][1]))
+        _refuse(column, name, cells, read[name][1], scales[name], problems, by_judge=True)
+    for name in fits:
+        odd = read[name][1]
+        listed = ", ".join(map(repr, odd.unique()[:9]))
+        message = f"{listed} unread, {len(odd)} of {len(cells)} cells: no label that people have for {name}"
+        problems.note(message, column, cells.isin(odd))
+    first, *others = fits.values() or [None]
     if not aspect and len(fits) == len(on) and all(first.equals(one) for one in others):
         return {"": first}
     return fits
@@ -191,7 +205,7 @@ def _note_disagreement(column, by_rater, problems):
         if signs:
             ranges = [f"{one} ({lows[one]:g} to {highs[one]:g})" for one in pair]
             problems.note(
-                f"the ratings of {' and '.join(ranges)} {' and '.join(signs)}, and their mean is taken: is it one "
-                "scale, in one direction?",
+                f"the ratings of {' and '.join(ranges)} {' and '.join(signs)}, and all count: is it one scale, in "
+                "one direction?",
                 column,
             )

@@ -86,7 +86,7 @@ def _with_system(frame, problems):
     document = [name for name in ("doc_id", "source") if name in frame][:1]
     shared = [name for name in ("rater", "aspect") if name in frame]
     if "other" in frame:
-        frame["system"] = frame.get("system", "pair")
+        frame["system"] = "pair"
     elif not document and shared:
         message = "which rows are one output's? Name it in a column `doc_id`"
         problems.problem(message, shared[0])

@@ -111,7 +111,8 @@ def own_data(
     outputs, ratings, scores = outputs_of(frame, problems)
     for aspect in [*reverse, *(labels or {})]:
         check_known("aspect", aspect, ratings["aspect"].unique())
-    types = {name: table.labels.get(names.get(name, name)) for name in ratings["column"].unique()}
+    aspects = ratings.groupby("column")["aspect"].nunique()
+    types = {name: table.labels.get(names.get(name, name)) for name in aspects.index[aspects == 1]}
     ratings, scales = rated(ratings, labels or {}, types, "other" in outputs, problems)
     scores = judged(scores, scales, problems)
     problems.check()
@@ -122,13 +123,11 @@ def own_data(
 
 def _of_tables(tables):
     """The benchmark that `Benchmark.datasets` made tables of."""
-    scales = {
-        aspect: Scale(kind, tuple(names), tuple(values), words, low)
-        for aspect, (kind, names, values, words, low) in json.loads(
-            tables["ratings"].info.description or "{}"
-        ).items()
-    }
     tables = {name: part.to_pandas() for name, part in tables.items()}
+    scales = {}
+    for aspect, written in tables.get("scales", pd.DataFrame(columns=["aspect", "scale"])).values:
+        kind, names, values, words, low_is_good = json.loads(written)
+        scales[aspect] = Scale(kind, tuple(names), tuple(values), words, low_is_good)
     items = tables["items"].assign(references=tables["items"]["references"].map(list))
     scores = tables.get("scores", pd.DataFrame(columns=SCORES))
     return build("own", items, tables["ratings"], scores, source="own", scales=scales)

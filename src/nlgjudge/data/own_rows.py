@@ -3,10 +3,13 @@
 import pandas as pd
 
 from nlgjudge.data.own_columns import NAMES, TEXTS, is_judge, is_rating
+from nlgjudge.data.scale import folded
 from nlgjudge.data.schema import ITEMS
 
 OUTPUT = ["doc_id", "system"]  # what an output is known by
 SHOWN = [*OUTPUT, "order"]  # and of a pair, which text stands first in its row
+# Winners that name a text whatever the order, and what they are in the second one.
+BY_TEXT = {"model a": "B", "model 1": "B", "model b": "A", "model 2": "A"}
 
 
 def with_documents(frame, problems):
@@ -45,9 +48,11 @@ def _in_pairs(frame, is_named):
     ]
     shown_first = texts["hypothesis"].groupby(pair).transform("first")
     frame.loc[texts["hypothesis"] != shown_first, "order"] = "2"
+    first = frame.index.to_series().groupby(pair).transform("first")
     if not is_named:
-        first = frame.index.to_series().groupby(pair).transform("first")
         frame["doc_id"] = "pair " + first.astype(str)
+    number = first.groupby(frame["doc_id"]).rank("dense").astype(int)
+    frame["system"] = "pair " + number.astype(str)
 
 
 def _spaced(texts):
@@ -95,6 +100,8 @@ def outputs_of(frame, problems):
         second = scores["metric"].str.endswith("/2")
         scores["metric"] = scores["metric"].str.removesuffix("/2")
         scores["order"] = scores["order"].mask(second, scores["order"].map({"1": "2", "2": "1"}))
+        shown = scores["cell"].map(folded).map(BY_TEXT)
+        scores["cell"] = scores["cell"].mask(second & shown.notna(), shown)
     return outputs, ratings, scores
 
 

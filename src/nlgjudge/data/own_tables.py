@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.data.paths import use
+from nlgjudge.data.scale import NUMBERS
 
 KINDS = "CSV, JSON Lines (.jsonl), JSON (.json), Parquet or Excel (.xlsx)"
 NUMBER = re.compile(r"\s*-?\d+(\.\d+)?\s*")
@@ -34,7 +35,8 @@ class Table(NamedTuple):
     notes
         What is worth knowing about the file.
     labels
-        By column, the categories that its type names: a list if they are ordered, and else a set.
+        By column, the categories that its type names: a list if they are ordered, those of a `ClassLabel` with their
+        numbers, and else a set.
     """
 
     frame: pd.DataFrame
@@ -42,7 +44,7 @@ class Table(NamedTuple):
     unit: str
     contents: dict[str, bytes]
     notes: list[str]
-    labels: dict[str, list | set]
+    labels: dict[str, Any]
 
 
 def read_table(source: Any, config: str | None = None, split: str | None = None) -> Table:
@@ -74,11 +76,13 @@ def read_table(source: Any, config: str | None = None, split: str | None = None)
         reader, unit, first = _READERS.get(path.suffix.lower(), (_csv, "row", 2))
         frame = reader(contents[path.name])
     types = frame.select_dtypes("category").dtypes
-    labels = {
-        str(name).strip(): (list if kind.ordered else set)(map(_plain, kind.categories))
-        for name, kind in types.items()
-        if not all(NUMBER.fullmatch(_plain(label)) for label in kind.categories)
-    }
+    labels: dict[str, Any] = {}
+    for column, kind in types.items():
+        names = [*map(_plain, kind.categories)]
+        if len(NUMBERS.read(pd.Series(names))[1]):
+            ids = {name: str(number) for number, name in enumerate(names)}
+            named = ids if column in frame.attrs.get("classes", ()) else {*names}
+            labels[str(column).strip()] = names if kind.ordered else named
     frame = frame.astype(dict.fromkeys(types.index, object))
     return Table(_cells(frame.map(_plain), first, notes), name, unit, contents, notes, labels)
 
@@ -213,8 +217,10 @@ def _one_split(dataset, split):
 def _with_names(dataset):
     """A data set as a frame, with the names of its class labels in the place of their numbers."""
     frame = dataset.to_pandas()
+    frame.attrs["classes"] = []
     for column, feature in (getattr(dataset, "features", None) or {}).items():
         if hasattr(feature, "int2str"):
             names = dict(enumerate(feature.names))
             frame[column] = pd.Categorical(frame[column].map(names), categories=feature.names)
+            frame.attrs["classes"].append(column)
     return frame

@@ -7,6 +7,7 @@ benchmark, and everything that reads, joins, compares or names values asks it.
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
@@ -14,34 +15,38 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-# Cells without a value; compared in lower case.
-NOTHING = ("", "na", "n/a", "#n/a", "n.a.", "<na>", "nan", "null", "none", "-", "--", "\u2013", "?")
+# Cells without a value; compared in lower case. Beside labels, the second line may be a label.
+EMPTY = ("", "na", "n/a", "#n/a", "n.a.", "<na>", "nan", "null")
+NOTHING = (*EMPTY, "none", "-", "--", "\u2013", "?")
 MOST_UNREAD = 0.05  # share of a judge's words or replies
-# Words that are known, from the lowest to the highest category; what else is written for one stands behind a bar.
+# Labels that are known, from the lowest to the highest; what else is written for one stands behind a bar. A line has
+# several vocabularies where they mean the same.
 KNOWN = (
-    "no|n, yes|y",
-    "fail|failed, pass|passed",
-    "false|f, true|t",
-    "incorrect|wrong, correct|right",
-    "incorrect|wrong|i|n, partial|partially correct|partly correct|p, correct|c",  # Inspect's N, no answer, is an I
-    "bad, good",
-    "bad, ok|okay, good",
-    "unsafe, safe",
-    "irrelevant, relevant",
-    "hallucinated|unfaithful, faithful",
-    "inconsistent, consistent",
-    "low, medium, high",
-    "thumbs down|👎|down, thumbs up|👍|up",
-    "❌|✗|✘, ✅|✓|✔",
+    ("no|n, yes|y", "false|f, true|t", "0, 1"),
+    (
+        "fail|failed, pass|passed",
+        "incorrect|wrong, correct|right",
+        "bad, good",
+        "thumbs down|👎|down, thumbs up|👍|up",
+        "❌|✗|✘, ✅|✓|✔",
+    ),
+    ("incorrect|wrong, partial|partially correct|partly correct, correct|right",),
+    ("i|n, p, c",),  # Inspect's; N, no answer, is an I
+    ("bad, ok|okay, good",),
+    ("unsafe, safe",),
+    ("irrelevant, relevant",),
+    ("hallucinated|unfaithful, faithful",),
+    ("inconsistent, consistent",),
+    ("low, medium, high",),
+    ("0, 0.5, 1",),
 )
 # Of pairs: A is the text in `hypothesis`, B the one in `other`.
 BETTER = (
-    "b|model b|model 2|[[b]]|right|second|output b|0, "
-    "tie|both|neither|tie (bothbad)|tie (both bad)|both bad|[[c]]|0.5, "
-    "a|model a|model 1|[[a]]|left|first|output a|1"
+    "b|model b|model 2|[[b]]|right|second|output b",
+    "tie|both|neither|tie (bothbad)|tie (both bad)|both bad|[[c]]",
+    "a|model a|model 1|[[a]]|left|first|output a",
 )
-# Words that name a text whatever the order in which both were shown.
-BY_TEXT = ("model a", "model b", "model 1", "model 2")
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _WHOLE = re.compile(r"^(-?\d+)\.0+$")
 _COMMA = re.compile(r"^([-+]?\d+),(\d{1,2})$")
 _NUMBERED = re.compile(r"^([-+]?\d+(?:\.\d+)?)\s*[-–:=.)(]+\s*[^\W\d].*$")  # as "1 - poor"
@@ -84,6 +89,12 @@ class Scale(NamedTuple):
         """How Krippendorff's alpha counts differences."""
         return "ordinal" if self.kind in ("numbers", "ordered") else "nominal"
 
+    @property
+    def is_coded(self) -> bool:
+        """Whether a number may be a label of the user's, and not the value that stands for one."""
+        codes = [(word, value) for word, value in self.words.items() if _NUMBER.fullmatch(word)]
+        return self.kind == "unordered" or any(float(word) != value for word, value in codes)
+
     def name(self, value: float) -> str:
         """What a value is called."""
         return dict(zip(self.values, self.names)).get(value, f"{value:g}")
@@ -93,27 +104,17 @@ class Scale(NamedTuple):
         return not self.names or set(scores.dropna()) <= {*self.values}
 
     def read(self, cells: pd.Series) -> tuple[pd.Series, pd.Series]:
-        """Scores for cells of text, NaN for an empty one; and the cells that are none of the scale.
-
-        A column that is all in another known vocabulary with the same values is read too, as yes and no beside pass and
-        fail.
-        """
-        words = cells.map(_folded).astype(object)
-        words = words.mask(words.isin({*NOTHING} - {*self.words}))
-        given = words.dropna()
-        spellings = self.words
-        other, n = known(given, self.kind == "preference")
-        if not given.isin(spellings).all() and n == len(given) and other.values == self.values:
-            spellings = other.words
-        scores = words.map(spellings).astype(float)
-        plain = words[scores.isna()].str.replace(_NUMBERED, r"\1", regex=True)
-        numbers = pd.to_numeric(plain.str.replace(_COMMA, r"\1.\2", regex=True), errors="coerce")
-        numbers = numbers[np.isfinite(numbers)]
+        """Scores for cells of text, NaN for an empty one; and the cells that are none of the scale."""
+        words = cells.map(folded).astype(object)
+        words = words.mask(words.isin({*(EMPTY if self.names else NOTHING)} - {*self.words}))
         if self.names:
-            numbers = numbers[numbers.isin(self.values)]
-        elif self.values:
-            numbers = numbers[numbers.between(*self.values)]
-        scores[numbers.index] = numbers
+            scores = words.map(self.words).astype(float)
+        else:
+            plain = words.str.replace(_NUMBERED, r"\1", regex=True)
+            plain = plain.str.replace(_COMMA, r"\1.\2", regex=True)
+            scores = pd.to_numeric(plain, errors="coerce").astype(float)
+            low, high = self.values or (-sys.float_info.max, sys.float_info.max)
+            scores = scores.where(scores.between(low, high))
         return scores, cells[scores.isna() & words.notna()]
 
     def combine(self, frame: pd.DataFrame, keys: Sequence[str], how: str = "mean") -> pd.Series:
@@ -130,7 +131,7 @@ class Scale(NamedTuple):
         return most[~most.index.duplicated(keep=False)].reindex(groups.size().index)
 
 
-def _folded(cell):
+def folded(cell: object) -> str:
     """A cell in lower case with single blanks; 1.0 is 1."""
     return _WHOLE.sub(r"\1", " ".join(str(cell).lower().replace("_", " ").split()))
 
@@ -139,30 +140,32 @@ def _named(kind, names, values=None):
     """A scale from names, each with what else is written for it."""
     names = [name.split("|") for name in names]
     values = np.linspace(0, 1, len(names)).tolist() if values is None else values
-    words = {_folded(word): float(value) for part, value in zip(names, values) for word in part}
+    words = {folded(word): float(value) for part, value in zip(names, values) for word in part}
     return Scale(kind, tuple(part[0] for part in names), tuple(map(float, values)), words)
 
 
 NUMBERS = Scale()
-PREFERENCE = _named("preference", BETTER.split(", "))._replace(names=("B", "tie", "A"))
-_KNOWN = [_named("ordered", line.split(", ")) for line in KNOWN]
-_KNOWN.append(_named("preference", ["b", "tie|both|neither", "a"]))  # in a table without the texts
-_COUNTED = [_named("ordered", ["0", "1"]), _named("ordered", ["0", "0.5", "1"])]
+PREFERENCE = _named("preference", BETTER)._replace(names=("B", "tie", "A"))
+_FAMILIES = [[_named("ordered", line.split(", ")) for line in lines] for lines in KNOWN]
+_FAMILIES.append(
+    [_named("preference", ["b", "tie|both|neither", "a"])]
+)  # in a table without the texts
 
 
-def known(cells: Iterable[str], in_pairs: bool = False) -> tuple[Scale, int]:
+def known(cells: Iterable[object], in_pairs: bool = False) -> tuple[Scale, int]:
     """The known scale that reads most of these cells, and how many; numbers where it reads fewer than half."""
-    words = Counter(word for word in map(_folded, cells) if word not in NOTHING)
-    n = words.total()
-    best, most = NUMBERS, max(1, n / 2)
-    for scale in [PREFERENCE] if in_pairs else _KNOWN:
-        read = sum(words[word] for word in scale.words)
-        if read > most or read == most and best is NUMBERS:
-            best, most = scale, read
-    for scale in () if in_pairs else _COUNTED:  # 0 and 1 are categories where nothing else occurs
-        if words and best is NUMBERS and {*words} <= {*scale.words}:
-            best, most = scale, n
-    return best, int(most) if best.names else 0
+    words = Counter(word for word in map(folded, cells) if word not in EMPTY)
+    best, most = NUMBERS, 0
+    for family in [[PREFERENCE]] if in_pairs else _FAMILIES:
+        for scale in family:
+            n = sum(words[word] for word in scale.words)
+            is_certain = n == words.total() if "1" in scale.words else 2 * n >= words.total()
+            if scale.words.keys() >= {"c", "i"}:
+                is_certain = is_certain and words.keys() >= {"c", "i"}
+            if is_certain and n > most:
+                every = {word: value for one in family for word, value in one.words.items()}
+                best, most = scale._replace(words=every), n
+    return best, most
 
 
 def scale_in(scores: pd.Series) -> Scale:
@@ -177,8 +180,9 @@ def scale_of(labels: Any) -> Scale:
     ----------
     labels
         Two numbers, as (1, 5): numbers from 1 to 5. A list of names: ordered categories, the lowest first. A set of
-        names, or in JSON ``{"unordered": [...]}``: categories without an order. A dict: what a cell's word stands for,
-        a number, or a word that is known, as ``{"1": "A", "2": "B"}`` of preferences.
+        names, or in JSON ``{"unordered": [...]}``: categories without an order. What else is written for a name stands
+        behind a bar: ``["fail|no", "pass|yes"]``. A dict: ordered categories by their values, or words that stand for
+        known ones, as ``{"1": "A", "2": "B"}`` of preferences.
 
     Examples
     --------
@@ -188,21 +192,21 @@ def scale_of(labels: Any) -> Scale:
     if isinstance(labels, dict) and [*labels] == ["unordered"]:
         labels = {*labels["unordered"]}
     if isinstance(labels, dict) and len(labels) > 1:
-        meant = {_folded(word): meaning for word, meaning in labels.items()}
-        if all(isinstance(meaning, (int, float)) for meaning in meant.values()):
-            values = sorted({*map(float, meant.values())})
+        if all(isinstance(meaning, (int, float)) for meaning in labels.values()):
+            values = sorted({*map(float, labels.values())})
             names = ["|".join(str(w) for w in labels if labels[w] == value) for value in values]
             return _named("ordered", names, values)
         for in_pairs in (True, False):
-            scale, n = known(meant.values(), in_pairs)
-            if n == len(meant):
-                words = {word: scale.words[_folded(meaning)] for word, meaning in meant.items()}
-                return scale._replace(words=scale.words | words)
-    elif isinstance(labels, (list, tuple, set, frozenset)) and len(labels) > 1:
-        if len(labels) == 2 and all(isinstance(end, (int, float)) for end in labels):
+            scale, n = known(labels.values(), in_pairs)
+            if n == len(labels):
+                meant = {folded(word): scale.words[folded(labels[word])] for word in labels}
+                words = {word: scale.words[word] for word in {*scale.words} - {"0", "0.5", "1"}}
+                return scale._replace(words=words | meant)
+    elif isinstance(labels, (set, frozenset)) and len(labels) > 1:
+        return _named("unordered", sorted(map(str, labels)), range(len(labels)))
+    elif isinstance(labels, (list, tuple)) and len(labels) > 1:
+        if len(labels) == 2 and all(type(end) in (int, float) for end in labels):
             return Scale(values=tuple(sorted(map(float, labels))))
-        if isinstance(labels, (set, frozenset)):
-            return _named("unordered", sorted(map(str, labels)), range(len(labels)))
         return _named("ordered", list(map(str, labels)))
     raise ValueError(
         f"labels={labels!r}: expected names from the lowest to the highest, as ['bad', 'ok', 'good']; a set of names "

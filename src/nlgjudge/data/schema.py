@@ -243,7 +243,7 @@ class Benchmark:
         return wide[in_order].reset_index()
 
     def datasets(self) -> DatasetDict:
-        """Return the three tables as a `datasets.DatasetDict` with typed features.
+        """Return the tables, and scales that are declared, as a `datasets.DatasetDict` with typed features.
 
         Examples
         --------
@@ -262,7 +262,10 @@ class Benchmark:
         for name, table in tables.items():
             features = Features({column: types.get(column, text) for column in table})
             tables[name] = Dataset.from_dict(table.to_dict("list"), features=features)
-        tables["ratings"].info.description = json.dumps(self.scales)
+        if self.scales:
+            declared = {name: json.dumps(scale) for name, scale in self.scales.items()}
+            rows = {"aspect": [*declared], "scale": [*declared.values()]}
+            tables["scales"] = Dataset.from_dict(rows)
         return DatasetDict(tables)
 
 

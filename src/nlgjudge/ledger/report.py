@@ -20,7 +20,13 @@ from nlgjudge.ledger.comparison import with_interval
 from nlgjudge.ledger.shown import Shown
 from nlgjudge.metrics.lexical import lexical_baselines
 from nlgjudge.stats.assisted import assisted_mean
-from nlgjudge.stats.categories import category_agreement, swapped, swapped_kappas
+from nlgjudge.stats.categories import (
+    QUADRATIC,
+    category_agreement,
+    ranking,
+    swapped,
+    swapped_kappas,
+)
 from nlgjudge.stats.correlations import column_of, correlation_table
 from nlgjudge.stats.intervals import interval_table
 from nlgjudge.stats.judge_agreement import pair_agreement, pair_bias
@@ -28,7 +34,6 @@ from nlgjudge.stats.power_analysis import smallest_detectable
 from nlgjudge.stats.rater_agreement import alpha, ceiling
 from nlgjudge.stats.significance import holm, paired_tests
 
-LEXICAL = ("ROUGE", "BLEU", "METEOR")
 LEVELS = (
     "Sample level is the mean correlation within documents. Dataset level, one correlation over all outputs, replaces "
     "it where fewer than half of the documents are ranked by people and every method. Values of different levels "
@@ -231,27 +236,39 @@ def report(
     benchmark = replace(benchmark, scales=scales)
     frame = benchmark.human()
     graded = not all(scale.names for scale in scales.values())
-    tables = [scores, benchmark.released(), _lexical(benchmark) if lexical and graded else None]
-    for table in tables:
-        if table is not None and len(table):
-            table = _in_numbers(table, scales, problems)
-            frame = frame.merge(table, on="item_id", how="left", validate="1:1")
+    if isinstance(scores, pd.DataFrame) and len(scores):
+        scores = _in_numbers(scores, scales, problems)
+    overlap = _lexical(benchmark) if lexical and graded else frame[["item_id"]]
+    for table in (scores, benchmark.released(), overlap):
+        if table is None or not len(table):
+            continue
+        if taken := ({*frame, "human"} & {*table}) - {"item_id"}:
+            raise ValueError(
+                f"{', '.join(taken)}: another method or people's ratings have this name"
+            )
+        frame = frame.merge(table, on="item_id", how="left", validate="1:1")
     columns = frame.columns.drop(["item_id", "doc_id", "system_id", *benchmark.aspects])
     endings = tuple(f":{aspect}" for aspect in benchmark.aspects)
-    methods = dict.fromkeys(
-        name.rpartition(":")[0] if name.endswith(endings) else name for name in columns
-    )
     unknown = [name for name in columns if ":" in name and not name.endswith(endings)]
     notes += problems.notes
     notes += [f"{name} is compared on every aspect: none is called as its end." for name in unknown]
-    return Report(benchmark, frame, list(methods), notes, permutations, seed)
+    methods = {
+        name.rpartition(":")[0] if name.endswith(endings) else name: name in overlap
+        for name in columns
+    }
+    return Report(benchmark, frame, methods, notes, permutations, seed)
 
 
 def _in_numbers(table, scales, problems):
     """A table of scores whose words and texts are read on the scale of each aspect."""
-    for column in table.select_dtypes(exclude=["number", "bool"]).columns.drop("item_id"):
+    for column in table.columns.drop("item_id"):
         name, _, aspect = column.rpartition(":")
         name, aspect = (name, aspect) if aspect in scales else (column, "")
+        dtype = table[column].dtype
+        if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype):
+            if any(scales[one].is_coded for one in ([aspect] if aspect else scales)):
+                problems.problem("expected labels as words: its numbers may be codes", column)
+            continue
         cells = table[column].astype(object).where(table[column].notna(), "").map(str)
         fits = fitting(column, cells, scales, aspect, problems)
         named = {f"{name}:{on}".removesuffix(":"): scores for on, scores in fits.items()}
@@ -278,8 +295,7 @@ def _aspect(benchmark, scores, methods, aspect, permutations, seed):
     """The report on one aspect."""
     scale, items = benchmark.scale(aspect), benchmark.items
     every = scores.rename(columns={aspect: "human"})[["item_id", "doc_id", "system_id", "human"]]
-    for method in methods:
-        is_lexical = method.startswith(LEXICAL)
+    for method, is_lexical in methods.items():
         column = column_of(scores, method, aspect)
         if column in scores and not (scale.names and is_lexical):
             sign = -1 if is_lexical and scale.low_is_good else 1
@@ -289,7 +305,8 @@ def _aspect(benchmark, scores, methods, aspect, permutations, seed):
     if in_pairs:
         every, ratings = _asked(every, ratings)
     rated = every.dropna(subset="human")
-    known, left_out = _comparable(rated, [name for name in methods if name in rated], scale)
+    present = {name: is_lexical for name, is_lexical in methods.items() if name in rated}
+    known, left_out = _comparable(rated, present, scale)
     level, outputs, why = _level(rated, known, scale)
     # Raters without a majority disagree: their items count for the raters, and not for the methods.
     judged = every.dropna(subset=known) if scale.names else outputs
@@ -305,14 +322,15 @@ def _aspect(benchmark, scores, methods, aspect, permutations, seed):
         missing = "Scores are missing, or the mean ratings of all outputs are equal."
         notes = [missing, raters, *left]
         return AspectReport(level, pd.DataFrame(), "No method can be compared.", notes=notes)
-    documents, systems = outputs["doc_id"].nunique(), outputs["system_id"].nunique()
+    documents = outputs["doc_id"].nunique()
+    what = "pairs" if in_pairs else f"documents of {outputs['system_id'].nunique()} systems"
     compare = _counted if scale.names else _correlated
     found = compare(outputs, known, scale, level, permutations, seed)
     table = found.table
     answer = _verdict(found, documents, permutations) + found.described
     basis = (
-        f"Agreement is {found.measure}, over {documents} documents of {systems} systems; 95% intervals leave out each "
-        f"document in turn{found.ends}. Differences are tested by swapping documents (Holm's correction over "
+        f"Agreement is {found.measure}, over {documents} {what}; 95% intervals leave out each document in turn"
+        f"{found.ends}. Differences are tested by swapping documents (Holm's correction over "
         f"{len(table) - 1} tests)."
     )
     above = list(table.index[table["value"] > height])
@@ -324,9 +342,13 @@ def _aspect(benchmark, scores, methods, aspect, permutations, seed):
         *found.notes,
     ]
     if len(scale.names) in (0, 2) and not in_pairs:
-        labelled = every[every["human"].notna() | ~has_ratings]
-        what = f"Share of {scale.names[1]}" if scale.names else "Mean rating"
-        notes += _few(labelled, table.index[0], what)
+        labelled, best = every[every["human"].notna() | ~has_ratings], table.index[0]
+        what = "Mean rating"
+        if scale.names:
+            what = f"Share of {scale.names[1]}"
+            both = labelled[["human", best]]
+            labelled = labelled.assign(**both.eq(scale.values[1]).where(both.notna()).astype(float))
+        notes += _few(labelled, best, what)
     return AspectReport(level, table, answer, f"{answer} {basis}", notes, height, found.confusion)
 
 
@@ -348,7 +370,8 @@ def _asked(rated, ratings):
     order = rated["item_id"].str[-2:]
     scored = rated.drop(columns=["item_id", "doc_id", "system_id", "human"]).notna().any(axis=1)
     rated = rated[scored.groupby(order).transform("any")] if scored.any() else rated
-    return rated, ratings[ratings["item_id"].str.endswith("/1")]
+    once = rated.loc[rated["item_id"].str.endswith(rated["item_id"].str[-2:].min()), "item_id"]
+    return rated, ratings[ratings["item_id"].isin(once)]
 
 
 def _ranked(outputs, methods):
@@ -361,7 +384,8 @@ def _comparable(rated, methods, scale):
     """Methods that can be compared on the same outputs, and why the others are left out."""
     kept = [method for method in methods if scale.holds(rated[method])]
     left_out = dict.fromkeys(
-        [method for method in methods if method not in kept], "its scores are graded"
+        [method for method in methods if method not in kept],
+        "its scores are numbers, and people give labels",
     )
     while kept and len(rated.dropna(subset=kept)) < max(1, len(rated) / 2):
         fewest = rated[kept].count().idxmin()
@@ -371,7 +395,7 @@ def _comparable(rated, methods, scale):
         return kept, left_out
     outputs = rated.dropna(subset=kept)
     ties = 1 - _ranked(outputs, kept).mean()
-    coarse = [method for method in kept if method.startswith(LEXICAL) and ties[method] > 0.5]
+    coarse = [method for method in kept if methods[method] and ties[method] > 0.5]
     if len(coarse) < len(kept):
         left_out |= dict.fromkeys(coarse, "the same score for all outputs of most documents")
     equal = [method for method in kept if outputs[method].nunique() == 1]
@@ -428,13 +452,12 @@ def _counted(outputs, methods, scale, level, permutations, seed):
     """Each method's accuracy or quadratic kappa, highest first, and its tests against the highest."""
     found = {method: category_agreement(outputs, method, "human", scale) for method in methods}
     rates = pd.concat({method: one.rates for method, one in found.items()})
-    is_ranked = scale.kind == "ordered" and len(scale.names) > 2
-    measure = "quadratic kappa" if is_ranked else "accuracy"
+    measure = ranking(scale)
     table = rates.xs(measure, level=1).assign(notice="", p_systems=np.nan)
     table = table.sort_values("value", ascending=False, kind="stable")
     best, *others = table.index
     smallest = 2 / 2 ** outputs["doc_id"].nunique()
-    if is_ranked:
+    if measure == QUADRATIC:
         names = ["human", *methods]
         places = outputs.assign(**outputs[names].map(scale.values.index))
         how = {"permutations": permutations, "seed": seed}
@@ -444,8 +467,8 @@ def _counted(outputs, methods, scale, level, permutations, seed):
         right = outputs[methods].eq(outputs["human"], axis=0).groupby(outputs["doc_id"]).sum()
         tests = [swapped(right[best] - right[other]) for other in others]
     table.insert(6, "p", [np.nan, *holm(tests)])
-    measures = [measure, *rates.index.get_level_values(1).unique().drop(measure)]
-    kappa = rates.loc[(best, measure if is_ranked else "kappa")]
+    measures = list(dict.fromkeys([measure, *rates.index.get_level_values(1)]))
+    kappa = rates.loc[(best, QUADRATIC if measure == QUADRATIC else "kappa")]
     return _Compared(
         table.join(_spans(rates).unstack()[measures]),
         f"{measure} against the category of most raters",
@@ -460,12 +483,15 @@ def _counted(outputs, methods, scale, level, permutations, seed):
 def _described(rates, outputs, scale):
     """All measures of the highest method, and what people say how often, as a sentence."""
     ranked, *others = [f"{name} {value}" for name, value in _spans(rates).items()]
-    none = rates[(rates["reason"] != "") & rates["value"].notna()]["reason"]
+    none = rates[(rates["reason"] != "") & rates["value"].lt(1)]["reason"]
     none = "".join(f" No interval of {name}: {reason}." for name, reason in none.items())
     people = outputs["human"]
     if scale.kind == "preference":
-        first = outputs["item_id"].str.endswith("/1")
-        people = people[first] if first.any() else people
+        order = outputs["item_id"].str.extract("/([12])$")[0]
+        people = people.where(
+            order != "2", 1 - people
+        )  # A is the first text of a pair in any order
+        people = people[order == order.min()] if order.notna().all() else people
         shares = f"people prefer A in {people.eq(1).mean():.0%} of {len(people)} pairs"
     else:
         good = scale.values[0] if scale.low_is_good else scale.values[-1]
@@ -518,9 +544,12 @@ def _ceiling(ratings, outputs, level, scale):
     text += " The raters contradict each other." * (krippendorff < 0)
     fewest = found.per_rater.dropna(subset="value")["n"].min()
     unit = "documents" if level == "sample" else "outputs"
-    reached = "agrees with most others in" if scale.names else "reaches"
-    with_others = "" if scale.names else " with the others"
-    text += f" A rater {reached} {found.value:.2f}{with_others}, on at least {fewest} {unit}."
+    how = (
+        f"agrees with most others by {ranking(scale)}"
+        if scale.names
+        else "agrees with the others by"
+    )
+    text += f" A rater {how} {found.value:.2f}, on at least {fewest} {unit}."
     return found.value, text
 
 

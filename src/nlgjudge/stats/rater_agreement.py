@@ -13,6 +13,7 @@ import scipy
 
 from nlgjudge.data.scale import NUMBERS, Scale
 from nlgjudge.namespaces import optional
+from nlgjudge.stats.categories import category_agreement, ranking
 from nlgjudge.stats.correlations import (
     Coefficient,
     Constant,
@@ -103,7 +104,8 @@ def ceiling(
     level, coefficient, constant
         As for `nlgjudge.correlation`.
     scale
-        What the scores are. Of categories, `value` is a share, and an item counts where the others have a majority.
+        What the scores are. Of categories, `value` is accuracy or quadratic kappa (`ranking`), and an item counts where
+        the others have a majority.
 
     Raises
     ------
@@ -130,8 +132,8 @@ def ceiling(
         pair = pd.DataFrame({"own": scores[rater], "others": others}).reset_index()
         if scale.names:
             both = pair.dropna()
-            equal = float((both["own"] == both["others"]).mean())  # NaN of none
-            result = (equal, len(both), len(pair) - len(both), "" if len(both) else "no majority")
+            rates = category_agreement(both, "own", "others", scale).rates["value"]
+            result = (rates[ranking(scale)], len(both), len(pair) - len(both), "")
         else:
             result = correlation(
                 pair, "own", "others", level=level, coefficient=coefficient, constant=constant
