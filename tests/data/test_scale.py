@@ -1,12 +1,16 @@
 """What values an aspect can take, from a file's cell to the report's sentence."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
+from datasets import ClassLabel, Dataset, Features, Value
+from scipy.stats import multinomial
 
 import nlgjudge as nj
 from nlgjudge.data.scale import scale_of
-from nlgjudge.stats.categories import swapped
+from nlgjudge.stats.categories import category_agreement, swapped
 
 N = 24
 WON = [i % 2 for i in range(N)]
@@ -36,22 +40,77 @@ def test_known_words_are_read_from_low_to_high(words):
     assert aspect(table(**{"human:x": said, "judge:j": said})).table["value"].item() == 1
 
 
-def test_other_words_are_declared_or_refused():
+@pytest.mark.parametrize(
+    "human, judge, options, said",
+    [
+        (["REFUSED", "NONE", "PARTIAL", "FULL"], [""], {}, "labels=.*NONE.*from the lowest"),
+        (["A", "B", "C"], ["A"], {}, "'C' is none of B, tie, A"),
+        (["P", "N", "C"], ["P"], {}, "'P' is not a number"),
+        (["pass", "none"], ["pass"], {}, "'none' is none of fail, pass"),
+        (["yes", "no"], ["unsafe", "safe"], {}, r"'unsafe' is none of no, yes.*'no\|…'"),
+        (["pass", "fail"], ["True", "False"], {}, r"labels=.*'fail\|…', 'pass\|…'"),
+        (["hallucinated", "faithful"], ["yes", "no"], {}, "'yes' is none of hallucinated"),
+        (["1", "2", "3", "0"], ["1"], {"x": ["1", "2", "3"]}, "'0' is none of 1, 2, 3"),
+        (["1", "5", "99"], ["1"], {"x": (1, 5)}, "'99' is not a number from 1 to 5"),
+        (["cat", "2"], ["cat"], {"x": {"cat", "dog"}}, "'2' is none of cat, dog"),
+        (["pass"] * 11 + ["unclear"], [""], {}, r"'unclear' is none of fail, pass \(2 of 24"),
+    ],
+)
+def test_what_is_neither_known_nor_declared_is_refused(human, judge, options, said):
+    frame = table(**{"human:x": human * (N // len(human)), "judge:j": judge * (N // len(judge))})
+    with pytest.raises(ValueError, match=said):
+        nj.data.own_data(frame, labels=options)
+
+
+def test_labels_in_order_are_ranked_by_quadratic_kappa():
     said = table(
         **{
             "human:x": ["REFUSED", "NONE", "PARTIAL", "FULL"] * 6,
             "judge:j": ["FULL", "NONE", "PARTIAL", "FULL"] * 6,
+            "judge:k": ["NONE", "NONE", "PARTIAL", "FULL"] * 6,
         }
     )
-    with pytest.raises(ValueError, match="labels=.*from the lowest to the highest"):
-        nj.data.own_data(said)
     one = aspect(said, labels={"x": ["refused", "none", "partial", "full"]})
-    assert one.table["value"].item() == pytest.approx(
-        0.1
-    )  # quadratic kappa by hand: 1 - 2.25 / 2.5
-    assert one.table["accuracy"].item().startswith("0.75")
-    unordered = aspect(said, labels={"x": {"refused", "none", "partial", "full"}})
-    assert "quadratic kappa" not in unordered.table
+    # by hand: 1 - 0.25 / 2, and 1 - 2.25 / 2.5
+    assert one.table["value"].to_dict() == pytest.approx({"k": 0.875, "j": 0.1})
+    assert one.table["accuracy"].str[:4].tolist() == ["0.75", "0.75"]
+    assert "k comes first" in one.answer and "quadratic kappa" in one.paper
+    assert one.table.loc["j", "p"] < 0.05
+    unordered = aspect(said, labels={"x": {"unordered": ["refused", "none", "partial", "full"]}})
+    assert unordered.table["value"].tolist() == [0.75, 0.75]
+    assert "cannot name a best method" in unordered.answer and "quadratic" not in unordered.paper
+
+
+def test_a_judges_word_that_nobody_uses_is_unread_up_to_one_in_twenty():
+    human = ["pass", "fail"] * 12
+    for n, is_read in ((1, True), (2, False)):
+        frame = table(**{"human:x": human, "judge:j": ["maybe"] * n + human[n:]})
+        if is_read:
+            mine = nj.data.own_data(frame)
+            assert mine.with_scores(mine.released())["j"].tolist()[1:] == [0, 1] * 11 + [0]
+            assert any("'maybe' unread, 1 of 24" in note for note in mine.notes)
+        else:
+            with pytest.raises(ValueError, match="'maybe' is none of fail, pass \\(2 of 24"):
+                nj.data.own_data(frame)
+            assert aspect(frame, labels={"x": ["fail", "maybe", "pass"]}).table["n"].item() == N
+
+
+def test_numbers_of_a_class_label_are_its_names():
+    names = ["pass", "fail"]
+    features = Features({"human:x": ClassLabel(names=names), "judge:j": Value("int64")})
+    data = Dataset.from_dict({"human:x": WON, "judge:j": WON}, features=features)
+    mine = nj.data.own_data(data)
+    assert mine.with_scores(mine.released())["j"].equals(mine.human()["x"])
+    with pytest.raises(ValueError, match="numbers may be codes"):
+        nj.report(mine, mine.items[["item_id"]].assign(mine=WON), lexical=False)
+
+
+def test_labels_without_an_order_have_no_better_one():
+    frame = table(**{"human:x": ["cat", "dog", "fish"] * 8, "system": "s"})
+    mine = nj.data.own_data(frame, labels={"x": {"cat", "dog", "fish"}})
+    for wrong in (lambda: nj.data.pairs(mine), lambda: nj.ablation(mine, {}, {"samples": 2})):
+        with pytest.raises(ValueError, match="no order"):
+            wrong()
 
 
 def test_a_majority_is_no_mean():
@@ -65,13 +124,32 @@ def test_a_majority_is_no_mean():
     assert scale_of((0, 1)).combine(votes, ["item_id"], "median")["a"] == 1
 
 
-@pytest.mark.parametrize("judge", ["judge:j", "judge:j:x"])
-@pytest.mark.parametrize("said", [["no", "yes"], ["yes", "yes"]])
-def test_turning_changes_no_agreement(judge, said):
-    frame = table(**{"human:x": ["no", "yes"] * 12, judge: said * 12})
+def test_the_good_end_turns_no_agreement_and_is_named():
+    frame = table(**{"human:x": ["no", "yes"] * 12, "judge:j": ["yes", "yes"] * 12})
     plain, turned = aspect(frame), aspect(frame, reverse=["x"])
-    assert plain.table["value"].item() == turned.table["value"].item()
+    assert plain.table["value"].item() == turned.table["value"].item() == 0.5
     assert "them yes" in plain.answer and "them no" in turned.answer
+    graded = table(**{"human:x": range(N), "doc_id": "d", "system": range(N), "source": "q"})
+    chosen = [
+        nj.data.pairs(nj.data.own_data(graded, **how), per_document=3).human()["x"]
+        for how in ({}, {"reverse": ["x"]})
+    ]
+    assert (chosen[0] + chosen[1]).eq(1).all()
+
+
+def test_rows_of_one_pair_are_known_by_their_texts():
+    """With the system of the text shown first, as both orders are often written."""
+    pairs = table(**{"other": [f"b{i}" for i in range(N)], "human:x": "A", "judge:j": "A"})
+    turned = pairs.rename(columns={"hypothesis": "other", "other": "hypothesis"})
+    turned = turned.assign(**{"human:x": "B"})
+    both = pd.concat([pairs.assign(system="k"), turned.assign(system="l")])
+    mine = nj.data.own_data(both)
+    assert len(mine.items) == 2 * N and mine.human()["x"].tolist() == [1, 0] * N
+    assert "people prefer A in 100% of 24 pairs" in aspect(both).answer
+    names = pairs.assign(**{"judge:j": "model_a", "judge:j/2": "model_a"})
+    assert nj.data.own_data(names).released()["j"].tolist() == [1, 0] * N
+    with pytest.raises(ValueError, match="shown first"):
+        nj.data.own_data(names.assign(**{"judge:j/2": "k"}), labels={"x": {"k": "A", "l": "B"}})
 
 
 def test_rows_and_columns_of_both_orders_are_the_same_pairs():
@@ -109,3 +187,31 @@ def test_scales_go_to_datasets_and_back():
     )
     again = nj.data.own_data(mine.datasets())
     assert again.scales == mine.scales and again.human()["x"].equals(mine.human()["x"])
+    empty = mine.datasets()["scores"]
+    assert "scales" in mine.datasets() and len(empty) == N
+    assert (
+        nj.data.own_data(table(**{"human:x": ["a", "b"] * 12})).datasets()["scores"].num_rows == 0
+    )
+
+
+@pytest.mark.parametrize("kappa, people", [(0.42, 0.9), (0.0, 0.8)])
+def test_an_interval_of_kappa_holds_where_it_is_given(kappa, people):
+    """All tables of 20 items, each with its probability. Without a limit the first holds in 77%."""
+    agree = people**2 + kappa * people * (1 - people)
+    each = np.array([agree, people - agree, people - agree, 1 - 2 * people + agree])
+    held = given = 0
+    for cells in product(range(21), repeat=3):
+        if sum(cells) > 20:
+            continue
+        counts = [*cells, 20 - sum(cells)]
+        chance = multinomial.pmf(counts, 20, each)
+        if chance < 1e-5:
+            continue
+        frame = pd.DataFrame(
+            {"human": np.repeat([1, 1, 0, 0], counts), "judge": np.repeat([1, 0, 1, 0], counts)}
+        )
+        frame = frame.assign(doc_id=range(20), system_id="s")
+        line = category_agreement(frame, "judge", "human").rates.loc["kappa"]
+        given += chance * (line["reason"] == "")
+        held += chance * (line["low"] <= kappa <= line["high"])
+    assert given > 0.3 and held / given > 0.95

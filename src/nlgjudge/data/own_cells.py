@@ -92,7 +92,8 @@ def _refuse(column, aspect, cells, odd, scale, problems, by_judge=False):
     """Say which cells are none of the scale, and the line to write."""
     given = cells[~cells.str.lower().isin(EMPTY)]
     words = list(dict.fromkeys(given))
-    line = f"labels={{{aspect!r}: {{{str(words[:20])[1:-1]}}}}} have no order; a list has, from the lowest to the highest"
+    listed = str(words[:20])[1:-1]
+    line = f"labels={{{aspect!r}: {{{listed}}}}} without an order, or a list from the lowest to the highest"
     if scale.kind == "preference":
         line = f"labels={{{aspect!r}: {{{words[0]!r}: 'A', {words[-1]!r}: 'B'}}}}"
     elif by_judge and scale.names:

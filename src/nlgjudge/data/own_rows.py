@@ -70,17 +70,18 @@ def outputs_of(frame, problems):
     ratings = _cells(frame, is_rating, ("aspect", "rater"))
     scores = _cells(frame, is_judge, ("metric", "aspect"))
     ratings["rater"] = ratings["rater"].replace("", "mean")
-    by_row = [
-        kind
-        for kind, is_open in (
-            ("aspect", ratings["aspect"].nunique() == 1),
-            ("rater", ratings["rater"].eq("mean").all()),
-        )
-        if kind in frame and is_open
-    ]
-    used = {*NAMES} - {"aspect", "rater"} | {"order", *by_row}
-    columns = [name for name in frame if not is_rating(name) and not is_judge(name)]
-    further = [name for name in columns if name not in used]
+    by_row = []
+    if "aspect" in frame and ratings["aspect"].nunique() == 1:
+        by_row.append("aspect")
+    if "rater" in frame and ratings["rater"].eq("mean").all():
+        by_row.append("rater")
+    used = {*NAMES} - {"aspect", "rater"} | {
+        "order",
+        *by_row,
+        *ratings["column"],
+        *scores["column"],
+    }
+    further = [name for name in frame if name not in used]
     for column in further:
         problems.note(f"no rating; a prompt can show it, as {{{{{column}}}}}", column)
     _check_repeated(frame, by_row, problems)

@@ -19,27 +19,22 @@ import pandas as pd
 EMPTY = ("", "na", "n/a", "#n/a", "n.a.", "<na>", "nan", "null")
 NOTHING = (*EMPTY, "none", "-", "--", "\u2013", "?")
 MOST_UNREAD = 0.05  # share of a judge's words or replies
-# Labels that are known, from the lowest to the highest; what else is written for one stands behind a bar. A line has
-# several vocabularies where they mean the same.
-KNOWN = (
-    ("no|n, yes|y", "false|f, true|t", "0, 1"),
-    (
-        "fail|failed, pass|passed",
-        "incorrect|wrong, correct|right",
-        "bad, good",
-        "thumbs down|👎|down, thumbs up|👍|up",
-        "❌|✗|✘, ✅|✓|✔",
-    ),
-    ("incorrect|wrong, partial|partially correct|partly correct, correct|right",),
-    ("i|n, p, c",),  # Inspect's; N, no answer, is an I
-    ("bad, ok|okay, good",),
-    ("unsafe, safe",),
-    ("irrelevant, relevant",),
-    ("hallucinated|unfaithful, faithful",),
-    ("inconsistent, consistent",),
-    ("low, medium, high",),
-    ("0, 0.5, 1",),
-)
+# Labels that are known, from the lowest to the highest; what else is written for one stands behind a bar. Vocabularies
+# in one line mean the same. In Inspect's letters, N (no answer) is an I. The last line is of a table without texts.
+KNOWN = """
+no|n, yes|y; false|f, true|t; 0, 1
+fail|failed, pass|passed; incorrect|wrong, correct|right; bad, good; thumbs down|👎|down, thumbs up|👍|up; ❌|✗, ✅|✓|✔
+incorrect|wrong, partial|partially correct|partly correct, correct|right
+I|N, P, C
+bad, ok|okay, good
+unsafe, safe
+irrelevant, relevant
+hallucinated|unfaithful, faithful
+inconsistent, consistent
+low, medium, high
+0, 0.5, 1
+B, tie|both|neither, A
+"""
 # Of pairs: A is the text in `hypothesis`, B the one in `other`.
 BETTER = (
     "b|model b|model 2|[[b]]|right|second|output b",
@@ -146,10 +141,13 @@ def _named(kind, names, values=None):
 
 NUMBERS = Scale()
 PREFERENCE = _named("preference", BETTER)._replace(names=("B", "tie", "A"))
-_FAMILIES = [[_named("ordered", line.split(", ")) for line in lines] for lines in KNOWN]
-_FAMILIES.append(
-    [_named("preference", ["b", "tie|both|neither", "a"])]
-)  # in a table without the texts
+_FAMILIES = [
+    [
+        _named("preference" if line.startswith("B,") else "ordered", part.split(", "))
+        for part in line.split("; ")
+    ]
+    for line in KNOWN.strip().split("\n")
+]
 
 
 def known(cells: Iterable[object], in_pairs: bool = False) -> tuple[Scale, int]:

@@ -123,14 +123,12 @@ def setups_of(base, change, benchmark, items, aspects, price, max_cost):
         label: Setup(setup, judges[label], items, aspects, rated[label])
         for label, setup in entries.items()
     }
-    for prompt in (
-        one for label, setup in setups.items() if len(rated[label]) for one in setup.prompts
-    ):
-        names = benchmark.scale(prompt.aspect).names
-        if names and not prompt.reading.has_true:
-            raise ValueError(
-                f"examples of {prompt.aspect} are labels ({', '.join(names)}), and the prompt asks for a number"
-            )
+    for setup in setups.values():
+        for prompt in setup.prompts if len(setup.examples) else ():
+            if benchmark.scale(prompt.aspect).names and not prompt.reading.has_true:
+                raise ValueError(
+                    f"{prompt.aspect} has labels: examples need a prompt that asks for them"
+                )
     return setups
 
 
