@@ -22,7 +22,7 @@ def table(**columns):
 
 
 def aspect(frame, name="x", **options):
-    return nj.report(nj.data.own_data(frame, **options), lexical=False, permutations=99).aspects[
+    return nj.report(nj.data.own_data(frame, **options), lexical=False, permutations=999).aspects[
         name
     ]
 
