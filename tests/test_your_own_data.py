@@ -70,7 +70,7 @@ def test_scores_that_you_have_need_no_model(run, tmp_path):
     }
     names, said = run(file=str(tmp_path / "mine.csv"), columns=columns)
     assert (
-        "gpt agrees with people on 50 outputs by accuracy 0.80 [0.66, 0.89], kappa 0.59 [" in said
+        "gpt agrees with people on 50 outputs by accuracy 0.80 [0.66, 0.89] (kappa 0.59 [" in said
     )
     assert names["report"].aspects["ok"].confusion["gpt"].values.tolist() == [[24, 6], [4, 16]]
     assert "ROUGE" not in said  # a graded score is no category
@@ -81,8 +81,8 @@ def test_scores_that_you_have_need_no_model(run, tmp_path):
 @pytest.mark.parametrize(
     "name, message",
     [
-        ("01_nested_annotations.jsonl", "human=expert_annotations"),
-        ("02_row_per_rater.csv", "108 rows are read as 36 outputs, with raters named here"),
+        ("01_nested_annotations.jsonl", "missing source, hypothesis, system, human:ASPECT"),
+        ("02_row_per_rater.csv", "map rater=COLUMN"),
         ("36_rating_names.csv", "missing source, hypothesis, system, human:ASPECT"),
         ("25_rater_reversed.csv", "The raters contradict each other."),
     ],

@@ -487,17 +487,16 @@ def _described(rates, outputs, scale):
     none = "".join(f" No interval of {name}: {reason}." for name, reason in none.items())
     people = outputs["human"]
     if scale.kind == "preference":
-        order = outputs["item_id"].str.extract("/([12])$")[0]
-        people = people.where(
-            order != "2", 1 - people
-        )  # A is the first text of a pair in any order
-        people = people[order == order.min()] if order.notna().all() else people
+        order = outputs["item_id"].str.extract("/([12])$")[0].fillna("1")
+        people = people.where(order == "1", 1 - people)[order == order.min()]  # A is hypothesis
         shares = f"people prefer A in {people.eq(1).mean():.0%} of {len(people)} pairs"
     else:
         good = scale.values[0] if scale.low_is_good else scale.values[-1]
         good = people.mode().iloc[0] if scale.kind == "unordered" else good
         shares = f"people call {people.eq(good).mean():.0%} of them {scale.name(good)}"
-    return f"on {len(outputs):,} outputs by {ranked}, which ranks the methods ({', '.join(others)}); {shares}.{none}"
+    if rates.index[0] == QUADRATIC:
+        ranked += ", which ranks the methods"
+    return f"on {len(outputs):,} outputs by {ranked} ({', '.join(others)}); {shares}.{none}"
 
 
 def _verdict(found, documents, permutations):
