@@ -15,9 +15,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-# Cells without a value; compared in lower case. Beside labels, the second line may be a label.
-EMPTY = ("", "na", "n/a", "#n/a", "n.a.", "<na>", "nan", "null")
-NOTHING = (*EMPTY, "none", "-", "--", "\u2013", "?")
+# Cells without a value; compared in lower case. Beside labels, "none" may be one.
+EMPTY = ("", "na", "n/a", "#n/a", "n.a.", "<na>", "nan", "null", "-", "--", "\u2013", "?")
+NOTHING = (*EMPTY, "none")
 MOST_UNREAD = 0.05  # share of a judge's words or replies
 # Labels that are known, from the lowest to the highest; what else is written for one stands behind a bar. Vocabularies
 # in one line mean the same. In Inspect's letters, N (no answer) is an I. The last line is of a table without texts.
@@ -106,7 +106,6 @@ class Scale(NamedTuple):
             scores = words.map(self.words).astype(float)
         else:
             plain = words.str.replace(_NUMBERED, r"\1", regex=True)
-            plain = plain.str.replace(_COMMA, r"\1.\2", regex=True)
             scores = pd.to_numeric(plain, errors="coerce").astype(float)
             low, high = self.values or (-sys.float_info.max, sys.float_info.max)
             scores = scores.where(scores.between(low, high))
@@ -127,8 +126,9 @@ class Scale(NamedTuple):
 
 
 def folded(cell: object) -> str:
-    """A cell in lower case with single blanks; 1.0 is 1."""
-    return _WHOLE.sub(r"\1", " ".join(str(cell).lower().replace("_", " ").split()))
+    """A cell in lower case with single blanks; 1.0 is 1, and 0,5 is 0.5."""
+    text = " ".join(str(cell).lower().replace("_", " ").split())
+    return _WHOLE.sub(r"\1", _COMMA.sub(r"\1.\2", text))
 
 
 def _named(kind, names, values=None):
@@ -155,14 +155,16 @@ def known(cells: Iterable[object], in_pairs: bool = False) -> tuple[Scale, int]:
     words = Counter(word for word in map(folded, cells) if word not in EMPTY)
     best, most = NUMBERS, 0
     for family in [[PREFERENCE]] if in_pairs else _FAMILIES:
-        for scale in family:
-            n = sum(words[word] for word in scale.words)
-            is_certain = n == words.total() if "1" in scale.words else 2 * n >= words.total()
-            if scale.words.keys() >= {"c", "i"}:
-                is_certain = is_certain and words.keys() >= {"c", "i"}
-            if is_certain and n > most:
-                every = {word: value for one in family for word, value in one.words.items()}
-                best, most = scale._replace(words=every), n
+        every = {word: value for scale in family for word, value in scale.words.items()}
+        n = sum(words[word] for word in every)
+        is_certain = 2 * n >= words.total()
+        if words.keys() & {"0", "1"}:  # numbers, unless there is nothing else
+            is_certain = n == words.total()
+        if "i" in every:
+            is_certain = is_certain and words.keys() >= {"c", "i"}
+        if is_certain and n > most:
+            scale = max(family, key=lambda one: sum(words[word] for word in one.words))
+            best, most = scale._replace(words=every), n
     return best, most
 
 

@@ -27,7 +27,7 @@ from nlgjudge.stats.categories import (
     swapped,
     swapped_kappas,
 )
-from nlgjudge.stats.correlations import column_of, correlation_table
+from nlgjudge.stats.correlations import column_of, correlation_table, rounded
 from nlgjudge.stats.intervals import interval_table
 from nlgjudge.stats.judge_agreement import pair_agreement, pair_bias
 from nlgjudge.stats.power_analysis import smallest_detectable
@@ -295,6 +295,8 @@ def _aspect(benchmark, scores, methods, aspect, permutations, seed):
     """The report on one aspect."""
     scale, items = benchmark.scale(aspect), benchmark.items
     every = scores.rename(columns={aspect: "human"})[["item_id", "doc_id", "system_id", "human"]]
+    if not scale.names:
+        every["human"] = rounded(every["human"].to_numpy())
     for method, is_lexical in methods.items():
         column = column_of(scores, method, aspect)
         if column in scores and not (scale.names and is_lexical):
@@ -309,7 +311,7 @@ def _aspect(benchmark, scores, methods, aspect, permutations, seed):
     known, left_out = _comparable(rated, present, scale)
     level, outputs, why = _level(rated, known, scale)
     # Raters without a majority disagree: their items count for the raters, and not for the methods.
-    judged = every.dropna(subset=known) if scale.names else outputs
+    judged = every.dropna(subset=[] if in_pairs else known) if scale.names else outputs
     height, raters = _ceiling(ratings, judged, level, scale)
     has_ratings = every["item_id"].isin(ratings["item_id"])
     split = judged["human"].isna() & has_ratings

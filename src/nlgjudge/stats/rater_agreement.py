@@ -21,6 +21,7 @@ from nlgjudge.stats.correlations import (
     check_frame,
     check_options,
     correlation,
+    rounded,
     scaled,
 )
 
@@ -125,7 +126,7 @@ def ceiling(
     scores = _by_rater(ratings, ["doc_id", "system_id"])
     rows = []
     for rater in scores.columns:
-        others = scores.drop(columns=rater).mean(axis=1)
+        others = rounded(scores.drop(columns=rater).mean(axis=1))
         if scale.names:
             rest = ratings[ratings["rater"] != rater]
             others = scale.combine(rest, ["doc_id", "system_id"]).reindex(scores.index)
