@@ -8,15 +8,7 @@ import pandas as pd
 
 from nlgjudge.data.checks import unknown
 from nlgjudge.data.own_columns import RATING
-from nlgjudge.data.scale import (
-    EMPTY,
-    MOST_UNREAD,
-    NUMBERS,
-    PREFERENCE,
-    folded,
-    known,
-    scale_of,
-)
+from nlgjudge.data.scale import EMPTY, MOST_UNREAD, NUMBERS, PREFERENCE, folded, known, scale_of
 from nlgjudge.data.schema import ITEMS
 
 # Values that stand for a missing rating if they lie outside the other ratings.
@@ -27,9 +19,8 @@ OPPOSED = -0.3  # correlation of two raters
 
 def rated(ratings, labels, types, in_pairs, problems):
     """Ratings with a number in `score`, NaN where there is none; and the scale of each aspect."""
-    names = ratings["aspect"] + ratings["rater"]
     unusable = ratings["aspect"].isin(["", *ITEMS]) | (ratings["rater"] == "")
-    unusable |= names.str.contains(":")
+    unusable |= (ratings["aspect"] + ratings["rater"]).str.contains(":")
     several = ratings["cell"].map(type).isin([list, dict])
     for column in ratings.loc[unusable, "column"].unique():
         problems.problem(f"expected {RATING}, and no aspect called {', '.join(ITEMS[:3])}", column)
@@ -44,12 +35,11 @@ def rated(ratings, labels, types, in_pairs, problems):
         typed = next(filter(None, map(types.get, part["column"].unique())), None)
         scales[aspect] = _scale(part["cell"], labels.get(aspect), typed, in_pairs)
         if in_pairs and scales[aspect].kind != "preference":
-            raise ValueError(
-                f"labels of {aspect}: expected what is better, as {{'1': 'A', '2': 'B'}}"
-            )
+            better = "{'1': 'A', '2': 'B'}"
+            raise ValueError(f"labels of {aspect}: expected what is better, as {better}")
     scored = ratings.assign(score=np.nan)
     for (aspect, rater), part in ratings.groupby(["aspect", "rater"], sort=False):
-        column = f"human:{aspect}" if rater == "mean" else f"human:{aspect}:{rater}"
+        column = f"human:{aspect}:{rater}".removesuffix(":mean")
         cells = part.set_index("row")["cell"]
         numbers, odd = scales[aspect].read(cells)
         if len(odd):
@@ -130,14 +120,12 @@ def judged(scores, scales, problems):
             problems.note(f"these scores are left out: {hint}, and nobody rated it", column)
             continue
         cells = part.set_index("row")["cell"].map(str).str.strip()
-        _note_numbers(column, cells, NUMBERS.read(cells)[0], problems)
+        read = NUMBERS.read(cells)[0]
+        _note_numbers(column, cells, read, problems)
         if re.search("/2(:|$)", column):
-            names = (
-                ~cells.map(folded).isin([*PREFERENCE.words, *EMPTY]) & NUMBERS.read(cells)[0].isna()
-            )
-            problems.problem(
-                "say A (the text shown first), B or tie, and no name of a text", column, names
-            )
+            message = "say A (the text shown first), B or tie, and no name of a text"
+            names = read.isna() & ~cells.map(folded).isin([*PREFERENCE.words, *EMPTY])
+            problems.problem(message, column, names)
         for name, numbers in fitting(column, cells, scales, aspect, problems).items():
             parts.append(part.assign(aspect=name, score=numbers.to_numpy()))
     scores = pd.concat(parts, ignore_index=True)
@@ -159,9 +147,9 @@ def fitting(column, cells, scales, aspect, problems):
     read = {name: one.read(cells) if one.names else numbers for name, one in on.items()}
     most = MOST_UNREAD * (~cells.str.lower().isin(EMPTY)).sum()
     fits = {name: scores for name, (scores, odd) in read.items() if len(odd) <= most}
+    if not fits and numbers[1].empty:
+        return {aspect: numbers[0]}
     if not fits:
-        if numbers[1].empty:
-            return {aspect: numbers[0]}
         name = min(read, key=lambda name: len(read[name][1]))
         _refuse(column, name, cells, read[name][1], scales[name], problems, by_judge=True)
     for name in fits:
@@ -169,9 +157,9 @@ def fitting(column, cells, scales, aspect, problems):
         listed = ", ".join(map(repr, odd.unique()[:9]))
         message = f"{listed} unread, {len(odd)} of {len(cells)} cells: no label that people have for {name}"
         problems.note(message, column, cells.isin(odd))
-    first, *others = fits.values() or [None]
-    if not aspect and len(fits) == len(on) and all(first.equals(one) for one in others):
-        return {"": first}
+    first = next(iter(fits.values()), None)
+    if len(fits) == len(on) and all(map(first.equals, fits.values())):
+        return {aspect: first}
     return fits
 
 

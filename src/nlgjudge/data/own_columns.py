@@ -64,18 +64,16 @@ def named(frame, names, problems):
         else:
             problems.problem(unknown("column", column, frame.columns), name)
     frame = pd.DataFrame(renamed, index=frame.index, dtype=object)
-    missing = [name for name in ("source", "hypothesis", "system") if name not in frame]
-    _with_system(frame, problems)
+    needed = ["source", "hypothesis", "system", RATING]
     if any(map(is_rating, frame)):
-        missing = ["system"] * ("system" not in frame)  # agreement needs no texts
-    else:
-        missing.append(RATING)
+        needed = ["system"]  # agreement needs no texts
+    _with_system(frame, problems)
+    missing = [name for name in needed if name not in frame]
     if missing:
-        example = [f"{name}=COLUMN" for name in missing if name != RATING]
-        example += ["human:fluency=COLUMN"] * (RATING in missing)
+        example = ",".join(f"{name}=COLUMN" for name in missing).replace(RATING, "human:fluency")
         problems.problem(
             f"missing {', '.join(missing)}; the file has the columns {', '.join(frame)}. Rename them, or "
-            f'map them with the parameter `columns`: -p columns "{",".join(example)}"'
+            f'map them with the parameter `columns`: -p columns "{example}"'
         )
     problems.check()
     return frame

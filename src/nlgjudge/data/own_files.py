@@ -125,11 +125,11 @@ def _of_tables(tables):
     """The benchmark that `Benchmark.datasets` made tables of."""
     tables = {name: part.to_pandas() for name, part in tables.items()}
     scales = {}
-    for aspect, written in tables.get("scales", pd.DataFrame(columns=["aspect", "scale"])).values:
-        kind, names, values, words, low_is_good = json.loads(written)
-        scales[aspect] = Scale(kind, tuple(names), tuple(values), words, low_is_good)
+    for aspect, written in tables["scales"].values if "scales" in tables else ():
+        kind, names, values, *rest = json.loads(written)
+        scales[aspect] = Scale(kind, tuple(names), tuple(values), *rest)
     items = tables["items"].assign(references=tables["items"]["references"].map(list))
-    scores = tables.get("scores", pd.DataFrame(columns=SCORES))
+    scores = tables.get("scores", ())
     return build("own", items, tables["ratings"], scores, source="own", scales=scales)
 
 
@@ -137,7 +137,7 @@ def _built(table, outputs, ratings, scores, scales, problems):
     """The benchmark; of pairs, with both orders."""
     place = f"{problems.unit} "
     items = outputs.rename(columns={"system": "system_id"})
-    items.insert(0, "item_id", place + items.index.astype(str))
+    items["item_id"] = place + items.index.astype(str)
     items = items[[*ITEMS, *items.columns.drop(ITEMS)]].reset_index(drop=True)
     for part in (ratings, scores):
         part["item_id"] = place + part["place"].astype(str)

@@ -23,10 +23,8 @@ def with_documents(frame, problems):
     for name in [name for name in TEXTS[:4] if name not in frame]:
         frame[name] = ""
     if "doc_id" not in given:
-        numbers = pd.factorize(_spaced(frame["source"]))[0]
-        if "source" not in given:
-            numbers = range(len(frame))
-        frame["doc_id"] = [f"document {number + 1}" for number in numbers]
+        texts = _spaced(frame["source"]) if "source" in given else frame.index
+        frame["doc_id"] = [f"document {number + 1}" for number in pd.factorize(texts)[0]]
     frame["order"] = "1"
     if "other" in frame:
         _in_pairs(frame, "doc_id" in given)
@@ -44,15 +42,20 @@ def _in_pairs(frame, is_named):
     document = frame["doc_id"] if is_named else texts["source"]
     pair = [
         "\0".join([place, source, *sorted(shown)])
-        for place, (source, *shown) in zip(document, texts.to_numpy())
+        for place, source, *shown in zip(document, *texts.values.T)
     ]
     shown_first = texts["hypothesis"].groupby(pair).transform("first")
     frame.loc[texts["hypothesis"] != shown_first, "order"] = "2"
-    first = frame.index.to_series().groupby(pair).transform("first")
+    first = _first_rows(frame, pair)
     if not is_named:
         frame["doc_id"] = "pair " + first.astype(str)
     number = first.groupby(frame["doc_id"]).rank("dense").astype(int)
     frame["system"] = "pair " + number.astype(str)
+
+
+def _first_rows(frame, keys):
+    """The row at which the keys of each row stand first."""
+    return frame.index.to_series().groupby(keys).transform("first")
 
 
 def _spaced(texts):
@@ -70,33 +73,26 @@ def outputs_of(frame, problems):
     ratings = _cells(frame, is_rating, ("aspect", "rater"))
     scores = _cells(frame, is_judge, ("metric", "aspect"))
     ratings["rater"] = ratings["rater"].replace("", "mean")
-    by_row = []
-    if "aspect" in frame and ratings["aspect"].nunique() == 1:
-        by_row.append("aspect")
-    if "rater" in frame and ratings["rater"].eq("mean").all():
-        by_row.append("rater")
-    used = {*NAMES} - {"aspect", "rater"} | {
-        "order",
-        *by_row,
-        *ratings["column"],
-        *scores["column"],
+    alone = {
+        "aspect": ratings["aspect"].nunique() == 1,
+        "rater": (ratings["rater"] == "mean").all(),
     }
+    by_row = [kind for kind, is_alone in alone.items() if is_alone and kind in frame]
+    used = {*NAMES, "order", *ratings["column"], *scores["column"]} - {*alone} | {*by_row}
     further = [name for name in frame if name not in used]
     for column in further:
         problems.note(f"no rating; a prompt can show it, as {{{{{column}}}}}", column)
     _check_repeated(frame, by_row, problems)
-    texts = [*OUTPUT, *ITEMS[3:], *[name for name in ("other",) if name in frame]]
-    outputs = frame.drop_duplicates(OUTPUT)[[*texts, *[n for n in further if n not in ITEMS]]]
-    places = frame.index.to_series().groupby([frame[name] for name in OUTPUT]).transform("first")
-    for part in (ratings, scores):
-        part["place"] = part["row"].map(places)
-        part["order"] = part["row"].map(frame["order"])
+    kept = [*OUTPUT, *ITEMS[3:], "other", *[name for name in further if name not in ITEMS]]
+    outputs = frame.drop_duplicates(OUTPUT).filter(kept)
+    frame["place"] = _first_rows(frame, [frame[name] for name in OUTPUT])
     for kind in by_row:
-        ratings[kind] = ratings["row"].map(frame[kind]).str.strip()
+        frame[kind] = frame[kind].str.strip()
         count = f"{len(frame)} rows are read as {len(outputs)} outputs"
         problems.note(f"{count}, with {kind}s named here", kind)
-    if "aspect" in by_row:
-        scores["aspect"] = scores["row"].map(frame["aspect"]).str.strip()
+    for part in (ratings, scores):
+        for name in ("place", "order", *by_row):
+            part[name] = part["row"].map(frame[name])
     if "other" in frame:
         second = scores["metric"].str.endswith("/2")
         scores["metric"] = scores["metric"].str.removesuffix("/2")
@@ -118,12 +114,11 @@ def _cells(frame, is_one, parts):
 
 def _check_repeated(frame, by_row, problems):
     """Refuse rows that are one output's (and rater's, and aspect's) more than once, or with other texts."""
-    whole = frame.map(str).agg("\0".join, axis=1)
-    first = frame.index.to_series().groupby(whole).transform("first")
+    first = _first_rows(frame, frame.map(str).agg("\0".join, axis=1))
     copy = first != frame.index
-    for row in frame.index[copy][:5]:
-        message = f"repeats {problems.unit} {first[row]}: leave it out"
-        problems.problem(message, "file", copy & (copy.index == row))
+    for row, original in first[copy].head().items():
+        message = f"repeats {problems.unit} {original}: leave it out"
+        problems.problem(message, f"file, {problems.unit} {row}")
     once = frame[~copy]
     again = once.duplicated([*SHOWN, *by_row], keep=False) & (once["system"] != "")
     problems.problem(

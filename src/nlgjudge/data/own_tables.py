@@ -16,7 +16,6 @@ from nlgjudge.data.paths import use
 from nlgjudge.data.scale import NUMBERS
 
 KINDS = "CSV, JSON Lines (.jsonl), JSON (.json), Parquet or Excel (.xlsx)"
-NUMBER = re.compile(r"\s*-?\d+(\.\d+)?\s*")
 _HUB = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -199,19 +198,13 @@ _READERS = {
 def _of_datasets(name, config, split):
     from datasets import load_dataset
 
-    return _one_split(load_dataset(name, config), split)
-
-
-def _one_split(dataset, split):
-    if not isinstance(dataset, dict):
-        return _with_names(dataset)
-    if split is None and len(dataset) == 1:
-        (split,) = dataset
-    if split not in dataset:
-        raise ValueError(
-            f"it has the splits {', '.join(dataset)}: name one, as split={next(iter(dataset))!r}"
-        )
-    return _with_names(dataset[split])
+    splits = load_dataset(name, config)
+    if split is None and len(splits) == 1:
+        (split,) = splits
+    if split not in splits:
+        some = next(iter(splits))
+        raise ValueError(f"it has the splits {', '.join(splits)}: name one, as split={some!r}")
+    return _with_names(splits[split])
 
 
 def _with_names(dataset):

@@ -87,8 +87,8 @@ class Scale(NamedTuple):
     @property
     def is_coded(self) -> bool:
         """Whether a number may be a label of the user's, and not the value that stands for one."""
-        codes = [(word, value) for word, value in self.words.items() if _NUMBER.fullmatch(word)]
-        return self.kind == "unordered" or any(float(word) != value for word, value in codes)
+        codes = {word: value for word, value in self.words.items() if _NUMBER.fullmatch(word)}
+        return self.kind == "unordered" or any(float(word) != codes[word] for word in codes)
 
     def name(self, value: float) -> str:
         """What a value is called."""
