@@ -81,9 +81,8 @@ class Benchmark:
             f"<tr><th scope='row'>{name}</th><td>{escape(fact)}</td></tr>"
             for name, fact in self._facts().items()
         ]
-        return (
-            f"<table><caption>{escape(self.name)}</caption><tbody>{''.join(rows)}</tbody></table>"
-        )
+        body = f"<caption>{escape(self.name)}</caption><tbody>{''.join(rows)}</tbody>"
+        return f"<table>{body}</table>"
 
     def _facts(self):
         """Contents, scales found, and the licence stated upstream."""
@@ -157,16 +156,12 @@ class Benchmark:
     @cached_property
     def _human(self):
         """Mean ratings, computed once."""
-        means = self.ratings.pivot_table(
-            index="item_id", columns="aspect", values="score", aggfunc="mean", dropna=False
-        )
-        for aspect, scale in self.scales.items():
-            if scale.names:
-                votes = self.ratings[self.ratings["aspect"] == aspect]
-                means[aspect] = scale.combine(votes, ["item_id"])
-        means = means[self.aspects].reset_index()
-        keys = self.items[["item_id", "doc_id", "system_id"]]
-        return keys.merge(means, on="item_id", how="left", validate="1:1")
+        means = {
+            aspect: self.scales.get(aspect, NUMBERS).combine(votes, ["item_id"])
+            for aspect, votes in self.ratings.groupby("aspect", sort=False)
+        }
+        keys = self.items[["item_id", "doc_id", "system_id"]].reset_index(drop=True)
+        return keys.join(pd.DataFrame(means, index=keys["item_id"]), on="item_id", validate="1:1")
 
     def head(self, documents: int) -> Benchmark:
         """Keep the first documents; 0 keeps all.
@@ -178,11 +173,10 @@ class Benchmark:
         8
         """
         items = first(self.items, documents)
-        tables = {"ratings": self.ratings, "scores": self.scores}
-        tables = {
-            name: table[table["item_id"].isin(items["item_id"])] for name, table in tables.items()
-        }
-        return replace(self, items=items, **tables)
+        ratings, scores = (
+            table[table["item_id"].isin(items["item_id"])] for table in (self.ratings, self.scores)
+        )
+        return replace(self, items=items, ratings=ratings, scores=scores)
 
     def with_scores(self, scores: pd.DataFrame) -> pd.DataFrame:
         """Join metric columns to the human means.
@@ -239,8 +233,7 @@ class Benchmark:
         endings = self.scores["aspect"].map(lambda aspect: f":{aspect}" if aspect else "")
         named = self.scores.assign(name=self.scores["metric"] + endings)
         wide = named.pivot(index="item_id", columns="name", values="score")
-        in_order = list(dict.fromkeys(named["name"]))
-        return wide[in_order].reset_index()
+        return wide[named["name"].unique()].reset_index()
 
     def datasets(self) -> DatasetDict:
         """Return the tables, and scales that are declared, as a `datasets.DatasetDict` with typed features.
@@ -259,13 +252,12 @@ class Benchmark:
         types = {"score": Value("float64"), "references": List(text)}
 
         tables = {"items": self.items, "ratings": self.ratings, "scores": self.scores}
+        if self.scales:
+            written = map(json.dumps, self.scales.values())
+            tables["scales"] = pd.DataFrame({"aspect": [*self.scales], "scale": [*written]})
         for name, table in tables.items():
             features = Features({column: types.get(column, text) for column in table})
             tables[name] = Dataset.from_dict(table.to_dict("list"), features=features)
-        if self.scales:
-            declared = {name: json.dumps(scale) for name, scale in self.scales.items()}
-            rows = {"aspect": [*declared], "scale": [*declared.values()]}
-            tables["scales"] = Dataset.from_dict(rows)
         return DatasetDict(tables)
 
 
@@ -304,52 +296,48 @@ def build(
     ValueError
         When keys repeat or dangle, or counts are not the paper's.
     """
-    item_table = _table(items, ITEMS)
-    rating_table = _table(ratings, RATINGS).astype({"score": float})
-    score_table = _table(scores, SCORES).astype({"score": float})
+    tables = {
+        "items": _table(items, ITEMS),
+        "ratings": _table(ratings, RATINGS).astype({"score": float}),
+        "scores": _table(scores, SCORES).astype({"score": float}),
+    }
+    item_table = tables["items"]
     keys = item_table["doc_id"] + "/" + item_table["system_id"]
     item_table["item_id"] = item_table["item_id"].fillna(keys)
-    item_ids = set(item_table["item_id"])
-    for label, table, key in (
-        ("items", item_table, ITEMS[:1]),
-        ("ratings", rating_table, RATINGS[:3]),
-        ("scores", score_table, SCORES[:3]),
-    ):
+    for (label, table), key in zip(tables.items(), (ITEMS[:1], RATINGS[:3], SCORES[:3])):
         repeated = table.loc[table.duplicated(key), key]
         if len(repeated):
             raise ValueError(f"{name}: {label} repeat {repeated.iloc[0].tolist()}")
-        dangling = sorted(set(table["item_id"]) - item_ids)
+        dangling = sorted({*table["item_id"]} - {*item_table["item_id"]})
         if dangling:
-            raise ValueError(
-                f"{name}: {label} name {len(dangling)} unknown items, as {dangling[0]!r}"
-            )
+            named = f"{len(dangling)} unknown items, as {dangling[0]!r}"
+            raise ValueError(f"{name}: {label} name {named}")
     counts = (item_table["doc_id"].nunique(), len(item_table))
     if expect and counts != expect:
         raise ValueError(
             f"{name}: expected {expect[0]} documents and {expect[1]} items as in the "
             f"paper, got {counts[0]} and {counts[1]}"
         )
+    if not scales and "other" in item_table:
+        scales = dict.fromkeys(tables["ratings"]["aspect"], PREFERENCE)
     return Benchmark(
         name,
         item_table,
-        rating_table,
-        score_table,
+        tables["ratings"],
+        tables["scores"],
         source,
         dict(files or {}),
         dict(left_out or {}),
         list(notes),
-        scales
-        or dict.fromkeys(
-            rating_table["aspect"].unique() if "other" in item_table else (), PREFERENCE
-        ),
+        scales or {},
     )
 
 
 def _table(rows, columns):
     """A table of rows; one that is a table already may have further columns."""
-    return (
-        rows.copy() if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows), columns=columns)
-    )
+    if isinstance(rows, pd.DataFrame):
+        return rows.copy()
+    return pd.DataFrame(list(rows), columns=columns)
 
 
 def loses_letters(text: str) -> bool:

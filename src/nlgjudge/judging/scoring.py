@@ -75,7 +75,9 @@ def responses(
     """
     get_estimator(estimator)
     if isinstance(replies, str):
-        reading = _recorded_reading(replies)
+        held = recording_spec(replies)
+        fields = {"form": held.form, "pattern": held.pattern, "options": held.options}
+        reading = _reading(held.scales or (1, 5), **fields)
         replies = recording(replies, items)
     elif reading is None:
         reading = _reading(**fields)
@@ -87,12 +89,6 @@ def responses(
         how = reading[aspect] if isinstance(reading, dict) else reading
         parts.append(_read(part, how._replace(aspect=aspect), policy, estimator))
     return pd.concat(parts) if parts else pd.DataFrame(columns=COLUMNS)
-
-
-def _recorded_reading(name):
-    held = recording_spec(name)
-    how = {"form": held.form, "pattern": held.pattern, "options": held.options}
-    return _reading(scale=held.scales or (1, 5), **how)
 
 
 def _reading(scale=(1, 5), **fields):
@@ -200,31 +196,20 @@ def item_scores(
     scales = scales or {}
     if isinstance(replies, dict):
         return _wide(replies, samples=samples, scales=scales, jury=jury)
+    sums = {"score": "mean", "parsed": "sum", "unparsed": "sum", "mass": "mean"}
     if "judge" in replies:
+        sums["score"] = jury
         judges = [part.drop(columns="judge") for _, part in replies.groupby("judge", sort=False)]
-        each = pd.concat([item_scores(part, samples=samples, scales=scales) for part in judges])
-        sums = {"score": jury, "parsed": "sum", "unparsed": "sum", "mass": "mean"}
-        sums = {name: how for name, how in sums.items() if name in each}
-        frame = each.groupby(["item_id", "aspect"], sort=False).agg(sums)
-        return _by_vote(frame, each, scales).reset_index()
-    if samples is not None:
-        replies = replies[replies["sample_index"] < samples]
-    groups = replies.groupby(["item_id", "aspect"], sort=False)
-    frame = groups["score"].agg(score="mean", parsed="count", asked="size")
-    frame["unparsed"] = frame.pop("asked") - frame["parsed"]
-    if "mass" in replies:
-        frame["mass"] = groups["mass"].mean()
-    return _by_vote(frame, replies, scales).reset_index()
-
-
-def _by_vote(frame, votes, scales):
-    """Scores by item and aspect, with the most frequent category in the place of a mean."""
+        votes = pd.concat([item_scores(part, samples=samples, scales=scales) for part in judges])
+    else:
+        votes = replies if samples is None else replies[replies["sample_index"] < samples]
+        votes = votes.assign(parsed=votes["score"].notna(), unparsed=votes["score"].isna())
+    sums = {name: how for name, how in sums.items() if name in votes}
+    frame = votes.groupby(["item_id", "aspect"], sort=False).agg(sums)
     for aspect, part in votes.groupby("aspect", sort=False):
-        scale = scales.get(aspect, NUMBERS)
-        if scale.names and scale.holds(part["score"]):
-            chosen = scale.combine(part, ["item_id", "aspect"])
-            frame.loc[chosen.index, "score"] = chosen
-    return frame
+        chosen = scales.get(aspect, NUMBERS).combine(part, ["item_id", "aspect"], sums["score"])
+        frame.loc[chosen.index, "score"] = chosen
+    return frame.reset_index()
 
 
 def _wide(by_name, **how):

@@ -129,9 +129,8 @@ class Report(Shown):
             both["apart"] = both["apart"].abs().clip(upper=1)
         if scale.low_is_good:
             both["apart"] *= -1
-        both = both[both["apart"] != 0].sort_values(
-            "apart", key=abs, ascending=False, kind="stable"
-        )
+        both = both[both["apart"] != 0]
+        both = both.sort_values("apart", key=abs, ascending=False, kind="stable")
         if scale.names:
             both[["people", "method"]] = both[["people", "method"]].map(scale.name)
         if texts:
@@ -148,23 +147,16 @@ class Report(Shown):
         """
         from nlgjudge.ledger import figures  # a report without a figure draws nothing
 
-        panels = {aspect: f"{aspect} ({one.level})" for aspect, one in self.aspects.items()}
-        drawn = [
-            one.table.rename_axis("label").reset_index().assign(aspect=panels[aspect])
-            for aspect, one in self.aspects.items()
-            if len(one.table)
-        ]
-        if not drawn:
+        panels = {f"{aspect} ({one.level})": one for aspect, one in self.aspects.items()}
+        tables = {name: one.table for name, one in panels.items() if len(one.table)}
+        if not tables:
             return None
-        drawn = pd.concat(drawn).rename(columns={"low": "ci_low", "high": "ci_high"})
+        drawn = pd.concat(tables, names=["aspect", "label"]).reset_index()
+        drawn = drawn.rename(columns={"low": "ci_low", "high": "ci_high"})
         return figures.intervals(
             drawn.assign(group="agreement"),
             column="aspect",
-            lines={
-                panels[aspect]: one.ceiling
-                for aspect, one in self.aspects.items()
-                if one.ceiling > -1
-            },
+            lines={name: one.ceiling for name, one in panels.items() if one.ceiling > -1},
             title=f"Agreement with the raters of {self.benchmark.name} (dashed: a rater with the others)",
             notice=self.benchmark.notice,
         )
@@ -229,33 +221,29 @@ def report(
     notes, problems = [], Problems("scores")
     scales = {aspect: benchmark.scale(aspect) for aspect in benchmark.aspects}
     if isinstance(scores, dict):
-        notes = [
-            f"{name}: {reply_counts(part)}" for name, part in scores.items() if "reason" in part
-        ]
+        counted = {name: part for name, part in scores.items() if "reason" in part}
+        notes = [f"{name}: {reply_counts(part)}" for name, part in counted.items()]
         scores = item_scores(scores, scales=scales) if scores else None
     benchmark = replace(benchmark, scales=scales)
     frame = benchmark.human()
     graded = not all(scale.names for scale in scales.values())
-    if isinstance(scores, pd.DataFrame) and len(scores):
+    if scores is not None and len(scores):
         scores = _in_numbers(scores, scales, problems)
     overlap = _lexical(benchmark) if lexical and graded else frame[["item_id"]]
     for table in (scores, benchmark.released(), overlap):
         if table is None or not len(table):
             continue
         if taken := ({*frame, "human"} & {*table}) - {"item_id"}:
-            raise ValueError(
-                f"{', '.join(taken)}: another method or people's ratings have this name"
-            )
+            listed = ", ".join(taken)
+            raise ValueError(f"{listed}: another method or people's ratings have this name")
         frame = frame.merge(table, on="item_id", how="left", validate="1:1")
     columns = frame.columns.drop(["item_id", "doc_id", "system_id", *benchmark.aspects])
     endings = tuple(f":{aspect}" for aspect in benchmark.aspects)
     unknown = [name for name in columns if ":" in name and not name.endswith(endings)]
     notes += problems.notes
     notes += [f"{name} is compared on every aspect: none is called as its end." for name in unknown]
-    methods = {
-        name.rpartition(":")[0] if name.endswith(endings) else name: name in overlap
-        for name in columns
-    }
+    names = [name.rpartition(":")[0] if name.endswith(endings) else name for name in columns]
+    methods = {name: column in overlap for name, column in zip(names, columns)}
     return Report(benchmark, frame, methods, notes, permutations, seed)
 
 
@@ -355,12 +343,12 @@ def _aspect(benchmark, scores, methods, aspect, permutations, seed):
 
 
 class _Compared(NamedTuple):
-    """Methods on the same outputs: `smallest` is the lowest p-value that is possible, `lowest` must be above 0."""
+    """Methods on the same outputs: `smallest` is the lowest p-value that is possible, `first` must be above 0."""
 
     table: pd.DataFrame
     measure: str  # in words
     smallest: float
-    lowest: float
+    first: pd.Series  # correlation or kappa of the highest
     notes: list[str] = []
     described: str = ""
     ends: str = ""
@@ -372,7 +360,8 @@ def _asked(rated, ratings):
     order = rated["item_id"].str[-2:]
     scored = rated.drop(columns=["item_id", "doc_id", "system_id", "human"]).notna().any(axis=1)
     rated = rated[scored.groupby(order).transform("any")] if scored.any() else rated
-    once = rated.loc[rated["item_id"].str.endswith(rated["item_id"].str[-2:].min()), "item_id"]
+    order = order[rated.index]
+    once = rated.loc[order == order.min(), "item_id"]
     return rated, ratings[ratings["item_id"].isin(once)]
 
 
@@ -385,10 +374,8 @@ def _ranked(outputs, methods):
 def _comparable(rated, methods, scale):
     """Methods that can be compared on the same outputs, and why the others are left out."""
     kept = [method for method in methods if scale.holds(rated[method])]
-    left_out = dict.fromkeys(
-        [method for method in methods if method not in kept],
-        "its scores are numbers, and people give labels",
-    )
+    why = "its scores are numbers, and people give labels"
+    left_out = {method: why for method in methods if method not in kept}
     while kept and len(rated.dropna(subset=kept)) < max(1, len(rated) / 2):
         fewest = rated[kept].count().idxmin()
         left_out[fewest] = f"scores for {rated[fewest].count()} of {len(rated)} rated outputs"
@@ -429,25 +416,21 @@ def _level(rated, methods, scale):
 
 def _correlated(outputs, methods, scale, level, permutations, seed):
     """Each method's correlation with the mean rating, highest first, and its tests against the highest."""
-    cells = correlation_table(
-        outputs, methods, ["human"], levels=[level], coefficients=["spearman"]
-    )
-    cells = interval_table(outputs, cells).sort_values("ours", ascending=False, kind="stable")
+    how = {"levels": [level], "coefficients": ["spearman"]}
+    cells = interval_table(outputs, correlation_table(outputs, methods, ["human"], **how))
+    cells = cells.sort_values("ours", ascending=False, kind="stable")
     best, *others = cells["metric"]
     how = {"level": level, "units": "documents", "permutations": permutations, "seed": seed}
     tests = paired_tests(outputs, [(best, other) for other in others], ["human"], **how)
-    names = {"ours": "value"} | {f"ci_{name}": name for name in ("low", "high", "reason", "notice")}
-    cells = cells.drop(columns="reason").rename(columns=names).set_index("metric").rename_axis(None)
-    table = cells[["value", "low", "high", "n", "reason", "notice"]]
-    table = table.assign(
-        p=[np.nan, *tests["holm_items"]], p_systems=[np.nan, *tests["holm_systems"]]
-    )
+    table = cells[["ours", "ci_low", "ci_high", "n", "ci_reason", "ci_notice"]]
+    table.columns = ["value", "low", "high", "n", "reason", "notice"]
+    table.index = [best, *others]
+    tested = {"p": tests["holm_items"], "p_systems": tests["holm_systems"]}
+    table = table.assign(**{name: [np.nan, *p] for name, p in tested.items()})
     smallest = max(2 / 2 ** outputs["doc_id"].nunique(), 1 / (permutations + 1))
     measure = f"Spearman's correlation with the mean human rating at {level} level"
     notes = [_detectable(table, outputs, level, seed)]
-    first = table.iloc[0]
-    lowest = 1.0 if first["value"] > 1 - 1e-9 else first["low"]
-    return _Compared(table, measure, smallest, lowest, notes)
+    return _Compared(table, measure, smallest, table.iloc[0], notes)
 
 
 def _counted(outputs, methods, scale, level, permutations, seed):
@@ -470,12 +453,11 @@ def _counted(outputs, methods, scale, level, permutations, seed):
         tests = [swapped(right[best] - right[other]) for other in others]
     table.insert(6, "p", [np.nan, *holm(tests)])
     measures = list(dict.fromkeys([measure, *rates.index.get_level_values(1)]))
-    kappa = rates.loc[(best, QUADRATIC if measure == QUADRATIC else "kappa")]
     return _Compared(
         table.join(_spans(rates).unstack()[measures]),
         f"{measure} against the category of most raters",
         smallest,
-        1.0 if kappa["value"] > 1 - 1e-9 else kappa["low"],
+        rates.loc[(best, QUADRATIC if measure == QUADRATIC else "kappa")],
         described=f" {best} agrees with people {_described(rates.loc[best].loc[measures], outputs, scale)}",
         ends=", and a share of 0 or 1 has Wilson's",
         confusion={method: found[method].confusion for method in table.index},
@@ -520,7 +502,7 @@ def _verdict(found, documents, permutations):
         )
     if reason and table["value"].iloc[0] < 1 - 1e-9:  # a value of 1 needs no interval
         return f"{cannot}: the highest, {best} {spans[best]}, has no interval ({reason})."
-    if not found.lowest > 0:  # of a correlation or of kappa
+    if not (found.first["low"] > 0 or found.first["value"] > 1 - 1e-9):
         return f"{cannot}: even the highest, {best} {spans[best]}, may not agree at all."
     if not (table["p"][1:] < 0.05).all():
         return f"{cannot}. Not significantly different: {tied}."
@@ -545,33 +527,26 @@ def _ceiling(ratings, outputs, level, scale):
     text += " The raters contradict each other." * (krippendorff < 0)
     fewest = found.per_rater.dropna(subset="value")["n"].min()
     unit = "documents" if level == "sample" else "outputs"
-    how = (
-        f"agrees with most others by {ranking(scale)}"
-        if scale.names
-        else "agrees with the others by"
-    )
-    text += f" A rater {how} {found.value:.2f}, on at least {fewest} {unit}."
+    others = f"most others by {ranking(scale)}" if scale.names else "the others by"
+    text += f" A rater agrees with {others} {found.value:.2f}, on at least {fewest} {unit}."
     return found.value, text
 
 
 def _detectable(table, outputs, level, seed):
     """The smallest difference that methods which share errors like the two highest would show, as a sentence."""
     pair = [*table.index, None][:2]
-    size = {"documents": outputs["doc_id"].nunique(), "systems": outputs["system_id"].nunique()}
+    how = {"level": level, "seed": seed}
+    how |= {"documents": outputs["doc_id"].nunique(), "systems": outputs["system_id"].nunique()}
     try:
-        effect, reason = smallest_detectable(
-            outputs, *pair, "human", level=level, seed=seed, **size
-        )
+        effect, reason = smallest_detectable(outputs, *pair, "human", **how)
     except ValueError as error:
         reason = str(error)
     if reason:
         return f"The smallest detectable difference is undefined: {reason}."
-    text = (
-        f"A difference of {effect:.2f} or more would be detected in four of five studies like this"
-    )
+    detected = "would be detected in four of five studies like this"
     if pair[1]:
-        text += f", between methods whose errors correlate like those of {' and '.join(pair)}"
-    return f"{text}."
+        detected += f", between methods whose errors correlate like those of {' and '.join(pair)}"
+    return f"A difference of {effect:.2f} or more {detected}."
 
 
 def _few(every, method, what="Mean rating"):
@@ -579,10 +554,8 @@ def _few(every, method, what="Mean rating"):
     if every["human"].notna().all():
         return []
     found = assisted_mean(every, method, "human")
-    texts = _spans(found.astype({"value": float})) + found["reason"].replace(
-        r"^(.)", r" (\1", regex=True
-    )
-    means = [f"{name} {text}" + ")" * text.count("(") for name, text in texts.items()]
+    texts = found.index.astype(str) + " " + _spans(found.astype({"value": float}))
+    means = (texts + " (" + found["reason"] + ")").str.removesuffix(" ()")
     few, documents = found["labelled"].max(), found["documents"].max()
     return [
         f"{what} of all {documents} documents, from labels of {few}, if drawn at random, and {method}'s scores: "

@@ -25,6 +25,7 @@ from nlgjudge.stats.intervals import DOCUMENTS, half_width, on_z_scale
 
 MOST = 3  # categories of numbers that no scale names
 QUADRATIC = "quadratic kappa"
+RATE = ["value", "low", "high", "n", "reason"]
 
 
 class CategoryAgreement(NamedTuple):
@@ -80,11 +81,11 @@ def category_agreement(
     categories = np.array(scale.values)
     if not scale.names:
         categories = np.unique([x[~np.isnan(x)], y[~np.isnan(y)]])
-    if len(categories) > MOST and not scale.names:
-        raise ValueError(
-            f"{judge} and {human} have {len(categories)} different values, expected at most {MOST} categories; "
-            "correlate graded scores instead, with nlgjudge.correlation"
-        )
+        if len(categories) > MOST:
+            raise ValueError(
+                f"{judge} and {human} have {len(categories)} different values, expected at most {MOST} categories; "
+                "correlate graded scores instead, with nlgjudge.correlation"
+            )
     counts = [[((y == a) & (x == b)).sum(axis=1) for b in categories] for a in categories]
     tables = np.moveaxis(np.array(counts), -1, 0)
     tables = tables[tables.any(axis=(1, 2))]
@@ -102,9 +103,7 @@ def category_agreement(
             rates[name] = _share(tables[:, place, place], tables[:, place].sum(axis=-1))
     confusion = pd.DataFrame(tables.sum(axis=0), called, called)
     return CategoryAgreement(
-        pd.DataFrame.from_dict(
-            rates, orient="index", columns=["value", "low", "high", "n", "reason"]
-        ),
+        pd.DataFrame(rates.values(), rates, RATE),
         confusion.rename_axis(index="people", columns="judge"),
     )
 
@@ -158,9 +157,8 @@ def swapped_kappas(
     sums = each.groupby(frame["doc_id"].to_numpy()).sum().to_numpy()
     first, second = sums[:, ::2], sums[:, 1::2]
     draws = np.random.default_rng(seed).integers(0, 2, (permutations, len(sums)))
-    is_swapped = np.vstack(
-        [np.zeros(len(sums)), draws]
-    )  # the first line are the judges as they are
+    # The first line are the judges as they are.
+    is_swapped = np.vstack([np.zeros(len(sums)), draws])
 
     def kappas(totals):
         linear, squares, apart = totals.T
@@ -187,9 +185,7 @@ def _share(right, of):
     if documents < DOCUMENTS:
         return value, np.nan, np.nan, n, f"fewer than {DOCUMENTS} documents"
     without = ((right.sum() - right) / (n - of))[of > 0]
-    if np.ptp(without) < 1e-12:
-        return value, np.nan, np.nan, n, "all left-out values are equal"
-    return value, *on_z_scale(value, half_width([without]), least=0.0), n, ""
+    return _line(value, without, n, least=0.0)
 
 
 def _kappa_line(tables, costs=None):
@@ -211,11 +207,15 @@ def _kappa_line(tables, costs=None):
         reason = f"people and the judge agree on {agreed} outputs outside the commonest label, fewer than {least}"
     elif np.isnan(without).any():
         reason = "undefined without one of the documents"
-    elif np.ptp(without) < 1e-12:
+    return _line(value, without, n, reason)
+
+
+def _line(value, without, n, reason="", **how):
+    """A measure with its interval, from its values without each document, unless there is a reason for none."""
+    if not reason and np.ptp(without) < 1e-12:
         reason = "all left-out values are equal"
-    if reason:
-        return value, np.nan, np.nan, n, reason
-    return value, *on_z_scale(value, half_width([without])), n, ""
+    ends = [np.nan] * 2 if reason else on_z_scale(value, half_width([without]), **how)
+    return value, *ends, n, reason
 
 
 def _kappa(table, costs):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.stats import intervals
-from nlgjudge.stats.categories import share
+from nlgjudge.stats.categories import RATE, share
 from nlgjudge.stats.correlations import (
     PAIR,
     SHARES,
@@ -140,8 +140,7 @@ def pair_agreement(
                 (judge, aspect, name, share.value, share.low, share.high, share.n, share.reason)
                 for name, share in [*wholes.items(), ("unread", of_unread)]
             ]
-    names = ["judge", "aspect", "measure", "value", "low", "high", "n", "reason"]
-    return pd.DataFrame(rows, columns=names)
+    return pd.DataFrame(rows, columns=["judge", "aspect", "measure", *RATE])
 
 
 def pair_bias(frame: pd.DataFrame, judge: str, human: str) -> pd.DataFrame:
@@ -174,19 +173,11 @@ def pair_bias(frame: pd.DataFrame, judge: str, human: str) -> pd.DataFrame:
     longer = np.sign(asked["hypothesis"].str.len() - asked["other"].str.len())
     sides = []
     for choices in (asked[judge], asked[human]):
-        first = np.sign(choices - 0.5)
-        first = first.where(first != 0)
-        by_choice = {
-            "first": first,
-            "longer": (first * longer).where(longer != 0),
-            "tie": 0.5 - np.sign(choices - 0.5).abs(),
-        }
-        shares = {
-            name: share(asked, (side > 0).astype(float).where(side.notna()))
-            for name, side in by_choice.items()
-        }
-        names = ["value", "low", "high", "n", "reason"]
-        sides.append(pd.DataFrame.from_dict(shares, orient="index", columns=names))
+        side = np.sign(choices - 0.5)
+        by_choice = {"first": side, "longer": side * longer, "tie": 0.5 - side.abs()}
+        signs = pd.DataFrame(by_choice).replace(0, np.nan)
+        shares = [share(asked, signs[name].gt(0).where(signs[name].notna())) for name in by_choice]
+        sides.append(pd.DataFrame(shares, by_choice, RATE))
     own, people = sides
     people = people[["value", "low", "high"]]
     return own.join(people.set_axis(["people", "people_low", "people_high"], axis=1))

@@ -127,15 +127,15 @@ def ceiling(
     rows = []
     for rater in scores.columns:
         others = rounded(scores.drop(columns=rater).mean(axis=1))
+        pair = pd.DataFrame({"own": scores[rater], "others": others})
         if scale.names:
             rest = ratings[ratings["rater"] != rater]
-            others = scale.combine(rest, ["doc_id", "system_id"]).reindex(scores.index)
-        pair = pd.DataFrame({"own": scores[rater], "others": others}).reset_index()
-        if scale.names:
-            both = pair.dropna()
+            pair["others"] = scale.combine(rest, ["doc_id", "system_id"])
+            both = pair.dropna().reset_index()
             rates = category_agreement(both, "own", "others", scale).rates["value"]
             result = (rates[ranking(scale)], len(both), len(pair) - len(both), "")
         else:
+            pair = pair.reset_index()
             result = correlation(
                 pair, "own", "others", level=level, coefficient=coefficient, constant=constant
             )
