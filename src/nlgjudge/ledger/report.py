@@ -273,7 +273,7 @@ def _lexical(benchmark):
         items = benchmark.items.assign(references=[[text] for text in benchmark.items["source"]])
         ending = " (source)"
     if not any(items["hypothesis"]):
-        return None
+        return items[["item_id"]]
     found = lexical_baselines(items).set_index("item_id").filter(regex="-f$|bleu|meteor")
     found = found.dropna(axis=1, how="all")
     return found.rename(columns=lambda name: name.upper().removesuffix("-F") + ending).reset_index()
