@@ -113,15 +113,27 @@ def test_labels_without_an_order_have_no_better_one():
             wrong()
 
 
-def test_a_majority_is_no_mean():
+def test_of_numbers_the_median_may_count():
     votes = pd.DataFrame({"item_id": list("aaabbc"), "score": [1, 0, 1, 1, 0, np.nan]})
-    assert scale_of(["no", "yes"]).combine(votes, ["item_id"]).fillna(-1).tolist() == [1, -1, -1]
-    assert scale_of((0, 1)).combine(votes, ["item_id"]).fillna(-1).tolist() == [
-        pytest.approx(2 / 3),
+    assert scale_of((0, 1)).combine(votes, ["item_id"], "median").fillna(-1).tolist() == [
+        1,
         0.5,
         -1,
     ]
-    assert scale_of((0, 1)).combine(votes, ["item_id"], "median")["a"] == 1
+    replies = votes.assign(aspect="x", judge=list("pqrpqp"), sample_index=0)
+    assert nj.item_scores(replies, jury="median")["score"].fillna(-1).tolist() == [1, 0.5, -1]
+    labels = nj.item_scores(replies, scales={"x": scale_of(["no", "yes"])})["score"]
+    assert labels.fillna(-1).tolist() == [1, -1, -1]
+
+
+def test_agreement_needs_no_texts():
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"doc_id": np.repeat(range(8), 3), "system": [*"abc"] * 8})
+    frame = frame.assign(
+        **{"human:x": rng.integers(1, 6, 24), "judge:j": rng.integers(1, 6, 24), "order": 1}
+    )
+    one = nj.report(nj.data.own_data(frame), permutations=9).aspects["x"]
+    assert list(one.table.index) == ["j"] and one.table["n"].item() <= 8
 
 
 def test_the_good_end_turns_no_agreement_and_is_named():

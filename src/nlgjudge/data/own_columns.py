@@ -64,15 +64,15 @@ def named(frame, names, problems):
         else:
             problems.problem(unknown("column", column, frame.columns), name)
     frame = pd.DataFrame(renamed, index=frame.index, dtype=object)
-    needed = ["source", "hypothesis", "system", RATING]
-    if any(map(is_rating, frame)):
-        needed = ["system"]  # agreement needs no texts
+    theirs = ", ".join(frame)
+    missing = [name for name in ("source", "hypothesis", "system", RATING) if name not in frame]
     _with_system(frame, problems)
-    missing = [name for name in needed if name not in frame]
+    if any(map(is_rating, frame)):
+        missing = ["system"] * ("system" not in frame)  # agreement needs no texts
     if missing:
         example = ",".join(f"{name}=COLUMN" for name in missing).replace(RATING, "human:fluency")
         problems.problem(
-            f"missing {', '.join(missing)}; the file has the columns {', '.join(frame)}. Rename them, or "
+            f"missing {', '.join(missing)}; the file has the columns {theirs}. Rename them, or "
             f'map them with the parameter `columns`: -p columns "{example}"'
         )
     problems.check()

@@ -43,8 +43,7 @@ def own_data(
     ----------
     source
         A row per output: a file (CSV, Excel's first sheet, Parquet, JSON Lines, or JSON), a folder that `datasets`
-        wrote, a DataFrame, a `datasets.Dataset`, ``OWNER/NAME`` of the Hugging Face Hub, or a file there
-        (``hf://datasets/OWNER/NAME/FILE``).
+        wrote, a DataFrame, a `datasets.Dataset` or `DatasetDict`, or ``OWNER/NAME`` of the Hugging Face Hub.
 
         A rating is in ``human:ASPECT``, or one per rater in ``human:ASPECT:RATER``; an existing judge's score is in
         ``judge:NAME`` or ``judge:NAME:ASPECT``. A row per rater needs a column `rater`, a row per aspect a column

@@ -7,7 +7,8 @@ from nlgjudge.data.scale import folded
 from nlgjudge.data.schema import ITEMS
 
 OUTPUT = ["doc_id", "system"]  # what an output is known by
-SHOWN = [*OUTPUT, "order"]  # and of a pair, which text stands first in its row
+ORDER = "shown order"  # no column of the user
+SHOWN = [*OUTPUT, ORDER]  # and of a pair, which text stands first in its row
 # Winners that name a text whatever the order, and what they are in the second one.
 BY_TEXT = {"model a": "B", "model 1": "B", "model b": "A", "model 2": "A"}
 
@@ -25,7 +26,7 @@ def with_documents(frame, problems):
     if "doc_id" not in given:
         texts = _spaced(frame["source"]) if "source" in given else frame.index
         frame["doc_id"] = [f"document {number + 1}" for number in pd.factorize(texts)[0]]
-    frame["order"] = "1"
+    frame[ORDER] = "1"
     if "other" in frame:
         _in_pairs(frame, "doc_id" in given)
     for name in OUTPUT:
@@ -45,7 +46,7 @@ def _in_pairs(frame, is_named):
         for place, source, *shown in zip(document, *texts.values.T)
     ]
     shown_first = texts["hypothesis"].groupby(pair).transform("first")
-    frame.loc[texts["hypothesis"] != shown_first, "order"] = "2"
+    frame.loc[texts["hypothesis"] != shown_first, ORDER] = "2"
     first = _first_rows(frame, pair)
     if not is_named:
         frame["doc_id"] = "pair " + first.astype(str)
@@ -78,7 +79,7 @@ def outputs_of(frame, problems):
         "rater": (ratings["rater"] == "mean").all(),
     }
     by_row = [kind for kind, is_alone in alone.items() if is_alone and kind in frame]
-    used = {*NAMES, "order", *ratings["column"], *scores["column"]} - {*alone} | {*by_row}
+    used = {*NAMES, ORDER, *ratings["column"], *scores["column"]} - {*alone} | {*by_row}
     further = [name for name in frame if name not in used]
     for column in further:
         problems.note(f"no rating; a prompt can show it, as {{{{{column}}}}}", column)
@@ -91,7 +92,8 @@ def outputs_of(frame, problems):
         count = f"{len(frame)} rows are read as {len(outputs)} outputs"
         problems.note(f"{count}, with {kind}s named here", kind)
     for part in (ratings, scores):
-        for name in ("place", "order", *by_row):
+        part["order"] = part["row"].map(frame[ORDER])
+        for name in ("place", *by_row):
             part[name] = part["row"].map(frame[name])
     if "other" in frame:
         second = scores["metric"].str.endswith("/2")

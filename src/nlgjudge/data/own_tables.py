@@ -64,11 +64,13 @@ def read_table(source: Any, config: str | None = None, split: str | None = None)
         frame = _with_index(source)
     elif hasattr(source, "to_pandas"):
         frame = _with_names(source)
+    elif isinstance(source, dict):
+        frame = _of_split(source, split)
     elif str(source).startswith("hf://"):
         raise ValueError(f"pass pandas.read_csv({str(source)!r}), or read_parquet, read_json")
     elif (path := Path(source)).is_dir() or _HUB.fullmatch(str(source)) and not path.exists():
         name = path.name
-        frame = _of_datasets(str(source), config, split)
+        frame = _of_split(_of_datasets(str(source), config), split)
     else:
         name = path.stem
         contents = {path.name: use(path).read_bytes()}
@@ -195,10 +197,19 @@ _READERS = {
 # Data sets
 
 
-def _of_datasets(name, config, split):
-    from datasets import load_dataset
+def _of_datasets(name, config):
+    """A folder that `datasets` wrote, or a set of the Hub or in its layout."""
+    from datasets import load_dataset, load_from_disk
 
-    splits = load_dataset(name, config)
+    signs = ("dataset_info.json", "dataset_dict.json")
+    is_written = any((Path(name) / sign).is_file() for sign in signs)
+    return load_from_disk(name) if is_written else load_dataset(name, config)
+
+
+def _of_split(splits, split):
+    """The frame of a split, which has to be named where there are several."""
+    if not isinstance(splits, dict):
+        return _with_names(splits)
     if split is None and len(splits) == 1:
         (split,) = splits
     if split not in splits:

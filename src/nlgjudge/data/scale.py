@@ -200,7 +200,9 @@ def scale_of(labels: Any) -> Scale:
             scale, n = known(labels.values(), in_pairs)
             if n == len(labels):
                 meant = {folded(word): scale.words[folded(labels[word])] for word in labels}
-                words = {word: scale.words[word] for word in {*scale.words} - {"0", "0.5", "1"}}
+                words = {
+                    word: at for word, at in scale.words.items() if not _NUMBER.fullmatch(word)
+                }
                 return scale._replace(words=words | meant)
     elif isinstance(labels, (set, frozenset)) and len(labels) > 1:
         return _named("unordered", sorted(map(str, labels)), range(len(labels)))
