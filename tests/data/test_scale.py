@@ -181,6 +181,21 @@ def test_rows_and_columns_of_both_orders_are_the_same_pairs():
         assert "the text shown first in 1.00" in notes and "the longer text in 0.50" in notes
 
 
+def test_codes_of_preferences_and_replies_of_a_judge_are_compared():
+    codes = ["1" if won else "2" for won in WON]
+    pairs = table(**{"other": [f"b{i}" for i in range(N)], "human:x": codes})
+    with pytest.raises(ValueError, match="labels={'x': {'2': 'A', '1': 'B'}}"):
+        nj.data.own_data(pairs)
+    mine = nj.data.own_data(pairs, labels={"x": {"1": "A", "2": "B"}})
+    better = {f"a{i}" if won else f"b{i}" for i, won in enumerate(WON)}
+    prompt = "A: {{hypothesis}}\nB: {{other}}\nWhich is better, A or B?"
+    replies = nj.judge_items(
+        mine.items, prompt, lambda item: "A" if item.hypothesis in better else "B", aspect="x"
+    )
+    one = nj.report(mine, {"knows": replies}, lexical=False).aspects["x"]
+    assert one.table["value"].item() == 1 and "people prefer A in 50% of 24 pairs" in one.answer
+
+
 def test_two_judges_are_tested_on_the_same_outputs():
     """Of 24 outputs j is right on 20 and k on 14 of these: 6 changes in one direction, 2 / 2**6."""
     human = ["pass", "fail"] * 12

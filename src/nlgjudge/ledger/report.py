@@ -224,11 +224,11 @@ def report(
         counted = {name: part for name, part in scores.items() if "reason" in part}
         notes = [f"{name}: {reply_counts(part)}" for name, part in counted.items()]
         scores = item_scores(scores, scales=scales) if scores else None
+    elif scores is not None:
+        scores = _in_numbers(scores, scales, problems)
     benchmark = replace(benchmark, scales=scales)
     frame = benchmark.human()
     graded = not all(scale.names for scale in scales.values())
-    if scores is not None and len(scores):
-        scores = _in_numbers(scores, scales, problems)
     overlap = _lexical(benchmark) if lexical and graded else frame[["item_id"]]
     for table in (scores, benchmark.released(), overlap):
         if table is None or not len(table):
