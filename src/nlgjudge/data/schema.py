@@ -156,12 +156,16 @@ class Benchmark:
     @cached_property
     def _human(self):
         """Mean ratings, computed once."""
-        means = {
-            aspect: self.scales.get(aspect, NUMBERS).combine(votes, ["item_id"])
-            for aspect, votes in self.ratings.groupby("aspect", sort=False)
-        }
-        keys = self.items[["item_id", "doc_id", "system_id"]].reset_index(drop=True)
-        return keys.join(pd.DataFrame(means, index=keys["item_id"]), on="item_id", validate="1:1")
+        means = self.ratings.pivot_table(
+            index="item_id", columns="aspect", values="score", aggfunc="mean", dropna=False
+        )
+        for aspect, scale in self.scales.items():
+            if scale.names:
+                votes = self.ratings[self.ratings["aspect"] == aspect]
+                means[aspect] = scale.combine(votes, ["item_id"])
+        means = means[self.aspects].reset_index()
+        keys = self.items[["item_id", "doc_id", "system_id"]]
+        return keys.merge(means, on="item_id", how="left", validate="1:1")
 
     def head(self, documents: int) -> Benchmark:
         """Keep the first documents; 0 keeps all.
