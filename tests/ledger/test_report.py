@@ -65,6 +65,7 @@ def test_pass_and_fail_by_hand():
     assert f"kappa {(0.8 - chance) / (1 - chance):.2f} [" in one.answer
     assert "TPR 0.80 [" in one.answer and "people call 40% of them 1" in one.answer
     assert one.confusion["judge"].values.tolist() == [[24, 6], [4, 16]]
+    assert "judge, ok" in str(found) and "For a paper: Only judge" in str(found)
     assert "length is not compared: its scores are numbers, and people give labels." in one.notes
     apart = found.disagreements("judge", "ok", most=50)["apart"]
     assert sorted(apart.value_counts().to_dict().items()) == [(-1.0, 4), (1.0, 6)]

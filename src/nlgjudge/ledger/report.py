@@ -179,7 +179,7 @@ class Report(Shown):
                 yield _shown(one)
             yield "", "\n".join([*one.notes, *[f"For a paper: {one.paper}"] * bool(one.paper)])
             for name, table in one.confusion.items():
-                yield table.rename_axis("people", columns=f"{name}, {aspect}")
+                yield table.rename_axis(columns=f"{name}, {aspect}")
 
 
 def _strong(text):
