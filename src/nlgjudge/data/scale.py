@@ -20,7 +20,8 @@ EMPTY = ("", "na", "n/a", "#n/a", "n.a.", "<na>", "nan", "null", "-", "--", "\u2
 NOTHING = (*EMPTY, "none")
 MOST_UNREAD = 0.05  # share of a judge's words or replies
 # Labels that are known, from the lowest to the highest; what else is written for one stands behind a bar. Vocabularies
-# in one line mean the same. In Inspect's letters, N (no answer) is an I. The last line is of a table without texts.
+# in one line mean the same. In Inspect's letters, N (no answer) is an I. The last line, of a table without
+# texts, has no order.
 KNOWN = """
 no|n, yes|y; false|f, true|t; 0, 1
 fail|failed, pass|passed; incorrect|wrong, correct|right; bad, good; thumbs down|👎|down, thumbs up|👍|up; ❌|✗, ✅|✓|✔
@@ -143,7 +144,7 @@ NUMBERS = Scale()
 PREFERENCE = _named("preference", BETTER)._replace(names=("B", "tie", "A"))
 _FAMILIES = [
     [
-        _named("preference" if line.startswith("B,") else "ordered", part.split(", "))
+        _named("unordered" if line.startswith("B,") else "ordered", part.split(", "))
         for part in line.split("; ")
     ]
     for line in KNOWN.strip().split("\n")
