@@ -17,7 +17,7 @@ import pandas as pd
 from nlgjudge.data.checks import first
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.data.registry import entries
-from nlgjudge.data.scale import NUMBERS, PREFERENCE, Scale, scale_in
+from nlgjudge.data.scale import PREFERENCE, Scale, scale_in
 
 if TYPE_CHECKING:
     from datasets import DatasetDict
@@ -87,8 +87,9 @@ class Benchmark:
     def _facts(self):
         """Contents, scales found, and the licence stated upstream."""
         ends = self.ratings.groupby("aspect", sort=False)["score"].agg(["min", "max"])
+        names = {aspect: ", ".join(scale.names) for aspect, scale in self.scales.items()}
         aspects = [
-            f"{aspect} ({', '.join(self.scales.get(aspect, NUMBERS).names) or f'{low:.3g} to {high:.3g}'})"
+            f"{aspect} ({names.get(aspect) or f'{low:.3g} to {high:.3g}'})"
             for aspect, low, high in ends.itertuples()
         ]
         blobs = set(self.files.values())

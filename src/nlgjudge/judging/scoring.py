@@ -15,14 +15,13 @@ from typing import Literal
 import pandas as pd
 
 from nlgjudge.data.recordings import recording, recording_spec
-from nlgjudge.data.scale import NUMBERS, Scale
+from nlgjudge.data.scale import MOST_UNREAD, NUMBERS, Scale
 from nlgjudge.judging.estimators import get_estimator
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.tasks import MISSING, Reply
 
 COLUMNS = ["item_id", "aspect", "sample_index", "text", "score", "reason"]
 REFUSED = ("refusal", "content_filter")
-MOST_UNREAD = 0.05  # share above which it comes first
 
 
 def responses(

@@ -9,7 +9,7 @@ logit scale, kappa on Fisher's z scale. A share of exactly 0 or 1, or of fewer t
 
 Kappa has no interval where people and the judge agree on no item outside the commonest category (quadratic kappa: on
 fewer than two). In studies of 20 to 500 items with two categories, the rarer one in 2 to 50% of items, and a kappa of 0
-to 0.9, an interval of 95% holds the truth in 97% of studies where they agree on one or more (in 93% or more at every
+to 0.9, an interval of 95% holds the truth in 97% of studies where they agree on one or more (in 92% or more at every
 setting), and in 39% where they agree on none.
 """
 
