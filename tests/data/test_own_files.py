@@ -299,6 +299,18 @@ def as_parquet(path, objects):
     return path.with_suffix(".parquet")
 
 
+def as_json(path, objects):
+    path.with_suffix(".json").write_text(json.dumps(objects), encoding="utf-8")
+    return path.with_suffix(".json")
+
+
+def as_folder(path, objects):
+    from datasets import Dataset
+
+    Dataset.from_list(objects).save_to_disk(path.with_suffix(""))
+    return path.with_suffix("")
+
+
 def as_excel(path, objects):
     pytest.importorskip("openpyxl")
     flat = [record | {"references": "|||".join(record["references"])} for record in objects]
@@ -315,7 +327,9 @@ def as_tabs(path, objects):
 
 FORMATS = [
     (as_json_lines, "line", 1),
+    (as_json, "index", 0),
     (as_parquet, "index", 0),
+    (as_folder, "index", 0),
     (as_excel, "row", 2),
     (as_tabs, "row", 2),
 ]
@@ -376,6 +390,22 @@ def test_no_quotation_mark_swallows_a_row(write, separator, end, cells, row):
     assert mine.items["system_id"].tolist() == [f"m{i % 3}" for i in range(36)]
     for (place, column), cell in cells.items():
         assert mine.items[column][place - 2] == cell
+
+
+@pytest.mark.parametrize("separator", ["\t", ","])
+@pytest.mark.parametrize(
+    "cells, row",
+    [
+        ({(9, "hypothesis"): OPENS, (23, "hypothesis"): '"Bye" she said.'}, 9),
+        ({(9, "hypothesis"): OPENS, (23, "hypothesis"): 'Bye she said."'}, 9),
+        ({(37, "hypothesis"): OPENS}, 37),
+        ({(9, "source"): OPENS, (9, "hypothesis"): 'Bye she said."'}, 9),
+    ],
+)
+def test_an_open_quotation_mark_among_quoted_cells_is_refused(write, separator, cells, row):
+    quoted = {(3, "hypothesis"): f'"a{separator} b"', (4, "hypothesis"): '"a ""b"""'}
+    (line,) = problems(write(unquoted(quoted | cells, separator)))
+    assert line.startswith("file: ") and f"row {row}" in line and "quotation mark" in line
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
