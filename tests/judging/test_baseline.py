@@ -115,7 +115,7 @@ def test_empty_texts_get_the_lowest_rating_and_samples_are_equal():
     [(GOOD, "Pears.", "A"), ("Pears.", GOOD, "B"), (GOOD, GOOD, "A")],
 )
 def test_of_a_pair_the_higher_rated_text_is_chosen(hypothesis, other, chosen):
-    asked = nj.judging.as_prompt("{{hypothesis}} or {{other}}?", aspect="relevance")
+    asked = nj.judging.as_prompt("A: {{hypothesis}} B: {{other}}", aspect="relevance")
     pair = task(hypothesis, "relevance", reading=asked.reading, other=other)
     turned = pair._replace(reading=asked._replace(options={"A": 0, "B": 1}).reading)
     texts = [reply.text for reply in Baseline().replies([pair, turned])]

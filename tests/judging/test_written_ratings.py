@@ -9,6 +9,7 @@ import math
 import random
 import re
 
+from nlgjudge.judging.prompts import as_prompt
 from nlgjudge.judging.reading import Reading
 
 SEED = 20
@@ -97,7 +98,8 @@ CORRECTED = forms("""
 {w}, upgraded to {v}¦lowered from {w} to {v}¦{w} at first, but {v} in the end¦{w}? No, {v}.¦{w}. Sorry, {v}.¦
 {w}⏎⏎**Edit:** {v}¦{w} — make that {v}¦{w}, adjusted to {v}¦changed from {w} to {v}¦
 {w} initially, {v} after a second reading¦{w}. Hmm, let me change that to {v}.¦{w}/{t} -> {v}/{t}¦{w} - I mean {v}¦
-{w}. I misread the text; it is {v}.¦<del>{w}</del> {v}""")
+{w}. I misread the text; it is {v}.¦<del>{w}</del> {v}¦{w}⏎⏎Hmm, on reflection I'd say {v}.¦{w}.⏎Wait, {v}.¦
+{w}⏎⏎Wait, I missed a typo. {v}.¦{w}.⏎Actually, let me lower it to {v}.¦{w} - it reads well.⏎I was mistaken: {v}""")
 BARE = forms("{v}¦{v}⏎¦ {v}¦# {v}¦> {v}¦- {v}¦* {v}¦= {v}¦<|assistant|>{v}¦{v}</s>¦{v}¦{v}")
 FRAMES = forms(r"""
 Rating: {v}¦Score: {v}¦**Rating:** {v}¦**Rating**: {v}¦**Score: {v}**¦### Rating⏎{v}¦## Score⏎⏎{v}¦Rating = {v}¦
@@ -116,7 +118,9 @@ DASHED = forms("""
 Score - {v}¦Rating – {v}¦Fluency — {v}¦Rating:- {v}¦**Score** - {v}¦Fluency ({b}-{t}) - {v}""")
 WRONG_SCALE = forms("""
 Rating (1-{o}): {v}¦Score (out of {o}): {v}¦On a scale of 1 to {o}, I would rate this {v}¦Score [0-{o}]: {v}¦
-Rating (scale of 1 to {o}): {v}¦On a {o}-point scale, it is a {v}¦Score (max. {o}): {v}""")
+Rating (scale of 1 to {o}): {v}¦On a {o}-point scale, it is a {v}¦Score (max. {o}): {v}¦Rating: {v} von {o}¦
+Rating: {v} ({o} = perfect)¦{o} is the best rating.⏎Rating: {v}¦{"score": {v}, "max_score": {o}}¦
+{"rating": {v}, "out_of": {o}}¦Rating: {v} из {o}¦Rating: {v}, max score: {o}¦{"score": {v}, "scale": "1-{o}"}""")
 OTHERS = forms("""
 Confidence score: {v}¦Confidence: {v}¦**Confidence:** {v}¦Confidence ({b}-{t}): {v}¦BLEU score: {v}¦BLEU: {v}¦
 ROUGE-2: {v}¦ROUGE-L score: {v}¦BERTScore: {v}¦F1 score: {v}¦METEOR score = {v}¦Maximum score: {v}¦Max score: {v}¦
@@ -132,7 +136,8 @@ Other reviewers gave it a {v}.¦I considered a {v}.¦Rating of the other text: {
 The previous annotator's score was {v}.¦The rating is not {v}.¦I would not rate this {v}.¦Seed: {v}¦
 Texts with a rating of {v} have no slips.¦Rating {v} = perfect¦Score {v}: the text has no slips¦Length: {v}¦
 The highest score is {v}.¦The score ranges up to {v}.¦Ratings given so far: {v}¦Question {v}¦Example {v}:¦
-Should the rating be {v}?¦Why not a {v}?¦The text is about a rating of {v}.¦Standard deviation: {v}""")
+Should the rating be {v}?¦Why not a {v}?¦The text is about a rating of {v}.¦Standard deviation: {v}¦
+Lack of fluency: {v}¦$\\boxed{\\frac{{v}}{7}}$¦Rating: $\\frac{{v}}{7}$""")
 WHOLE = forms("""
 score: {v}⏎confidence: {w}¦<score value="{v}"/>¦<confidence>{w}</confidence><score>{v}</score>¦
 <max_score>{t}</max_score>⏎<score>{v}</score>¦<reason>Not {w}, as 2 names are wrong.</reason><score>{v}</score>¦
@@ -342,3 +347,34 @@ def test_plain_forms_are_read():
     missed = [(*case, score) for case, score in zip(tried, found) if score != case[3]]
     assert not [case for case in missed if not math.isnan(case[4])]
     assert len(missed) <= 0.01 * len(tried), f"{len(missed)} of {len(tried)} unread: {missed}"
+
+
+# Choices between two labelled texts: {v} is the verdict, {w} the other label.
+PAIRS = [("A", "B"), ("Output (a)", "Output (b)"), ("Response 1", "Response 2"), ("1", "2")]
+CHOSEN = forms("""
+{v}¦{v}.¦**{v}**¦({v})¦[[{v}]]¦Answer: {v}¦The answer is {v}.¦Verdict: {v}¦**Winner:** {v}¦It drags on.⏎Better: {v}¦
+The better one is {v}.¦My choice: {v}¦Final decision: {v}¦{v}⏎⏎It reads well.¦{v}, because it reads well.¦
+{w}: It drags on.⏎{v}: It is lively.⏎⏎Better: {v}¦Which is better, {w} or {v}?⏎Answer: {v}¦
+{w} is bland.⏎⏎Answer: {v}""")
+UNDECIDED = forms("""
+{v} or {w}¦{v}/{w}¦Both {v} and {w}¦{v}: It drags on.⏎{w}: It is lively.¦{v} - weak, two slips.⏎{w} - strong.¦
+{v}. It repeats the question. {w}. It answers it.¦{v}⏎⏎{w} is livelier.¦Answer: {v}⏎⏎Wait, on reflection {w}.¦
+Answer: {v}. Actually, {w}.¦{v}.⏎Hmm, I misread it: {w}, in fact.¦{v} is better: {w} - weak.¦Answer: {v}⏎Answer: {w}¦
+If {v} were shorter.¦Neither {v} nor {w}.¦Not {v}.¦{v} is worse.¦Unlike {v}, it is short.""")
+
+
+def test_a_choice_is_read_as_itself_or_not_at_all():
+    """The labels are bound to the texts behind them, so exchanged texts exchange what a reply means."""
+    read = 0
+    for first, second in PAIRS:
+        text = f"{first}: {{{{hypothesis}}}}\n{second}: {{{{other}}}}\nWhich is better?"
+        exchanged = f"{first}: {{{{other}}}}\n{second}: {{{{hypothesis}}}}\nWhich is better?"
+        for prompt, scores in ((text, (1, 0)), (exchanged, (0, 1))):
+            reading = as_prompt(prompt, aspect="style").reading
+            for (v, w), score in zip([(first, second), (second, first)], scores):
+                found = [reading.read(fill(form, v=v, w=w)).score for form in CHOSEN]
+                assert {*found} <= {score, *filter(math.isnan, found)}, dict(zip(CHOSEN, found))
+                read += sum(one == score for one in found)
+                found = {form: reading.read(fill(form, v=v, w=w)) for form in UNDECIDED}
+                assert all(math.isnan(score) and reason for score, reason in found.values()), found
+    assert read > 0.9 * len(CHOSEN) * len(PAIRS) * 4

@@ -77,7 +77,7 @@ def test_a_judge_of_pairs_is_described_in_both_orders():
     pairs["human:better"] = ["A", "B"] * 6
     data = nj.data.own_data(pairs)
     replies = nj.judge_items(
-        data.items, "{{hypothesis}} or {{other}}?", lambda item: "A", aspect="better"
+        data.items, "A: {{hypothesis}} B: {{other}}", lambda item: "A", aspect="better"
     )
     text = str(nj.report(data, {"first": replies}, lexical=False))
     assert "first chooses the text shown first in 1.00 [" in text and "(people 0.50)" in text

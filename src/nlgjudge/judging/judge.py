@@ -166,8 +166,8 @@ class Jury(Judge):
 class Function(Judge):
     """A function of an item that gives a number or a reply's text, called once for each sample.
 
-    The item has `item_id`, `aspect`, `prompt` (as rendered), `source`, `hypothesis`, `reference` and `context`; a text
-    that it lacks is empty.
+    The item has `item_id`, `aspect`, `prompt` (as rendered), `messages` (all that a server would be sent: a system
+    message, examples, the prompt), `source`, `hypothesis`, `reference` and `context`; a text that it lacks is empty.
     """
 
     def __init__(self, function):
@@ -177,6 +177,7 @@ class Function(Judge):
     def replies(self, tasks):
         for task in tasks:
             about = {"item_id": task.item_id, "aspect": task.aspect, "prompt": task.text}
+            about["messages"] = task.request(self.name)["messages"]
             item = SimpleNamespace(**dict.fromkeys(FIELDS, "") | task.fields | about)
             for index in range(task.n):
                 answer = self.function(item)

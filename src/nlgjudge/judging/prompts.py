@@ -45,6 +45,9 @@ _STATED = re.compile(
     re.IGNORECASE,
 )
 
+# A letter or number that labels a text, with the word before it: "B", "Output (b)", "Response 2"; not of "B's".
+_LABEL = re.compile(r"\w+ [(\[]?(?<![\w'’])\w(?!\w)[)\]]?|(?<![\w'’])\w(?!\w)")
+
 
 class Prompt(NamedTuple):
     """A prompt and what is needed to use it.
@@ -200,14 +203,16 @@ def as_prompt(
         scale is (5, 1), and scores are turned round, so that a high one is good.
     form, options, pattern
         How a reply is read; see `nlgjudge.judging.Reading`. By default `form`; with ``{{other}}`` a `choice`
-        between A, the hypothesis (a score of 1), and B (0).
+        between the labels that stand before both texts, as ``A: {{hypothesis}}`` and ``B: {{other}}``: the
+        hypothesis has a score of 1.
 
     Raises
     ------
     KeyError
         For an unknown name.
     ValueError
-        For a text without the slot of the judged text, or that states another scale than `scale`; for an
+        For a text without the slot of the judged text, that compares texts without a label before each, or that
+        states another scale than `scale`; for an
         unknown form, a choice without options or a pattern without a group; for messages with another role
         or that end with another than the user's; and for something that is none of all this.
     """
@@ -221,9 +226,9 @@ def as_prompt(
     _check_scale(scale)
     text = "\n".join([*(words for _, words in before), body])
     slots = {match[0]: _UPSTREAM_SLOTS.get(match[0], match[1]) for match in _SLOT.finditer(text)}
-    if not form:
-        form = "choice" if "other" in slots.values() else "form"
-        options = options or ({"A": 1, "B": 0} if form == "choice" else None)
+    form = form or ("choice" if "other" in slots.values() else "form")
+    if form == "choice" and not options and "other" in slots.values():
+        options = _labels(text, slots)
     ends = (min(scale), max(scale)) if scale else ()
     Reading(form, ends, pattern, options or {}).find("")  # refuses what cannot be read
     if "hypothesis" not in slots.values():
@@ -249,6 +254,24 @@ def as_prompt(
         pattern=pattern,
         before=before,
     )
+
+
+def _labels(text, slots):
+    """Options of a comparison: the labels in front of both texts, which differ in one letter or number alone."""
+    labels = {"hypothesis": set(), "other": set()}
+    end = 0
+    for slot in _SLOT.finditer(text):
+        line = text[end : slot.start()].rstrip().rpartition("\n")[2]
+        labels.setdefault(slots[slot[0]], set()).add(*_LABEL.findall(line)[-1:] or [""])
+        end = slot.end()
+    both = [*labels["hypothesis"], *labels["other"]]
+    names = {re.sub(r"\b\w\b", "", label) for label in both}
+    if len(both) != 2 or len(set(both)) != 2 or len(names) != 1:
+        raise ValueError(
+            "the prompt's text compares {{hypothesis}} with {{other}}, and it is not known which reply means which: "
+            "put a label before each, as 'A: {{hypothesis}}' and 'B: {{other}}', and ask for it"
+        )
+    return {both[0]: 1, both[1]: 0}
 
 
 def _messages(given):

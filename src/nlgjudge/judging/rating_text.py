@@ -36,7 +36,7 @@ _UNSEEN = [
         r"<\|channel\|>(?!final).*?(?=<\|channel\|>final|\Z)",  # channels, as gpt-oss writes them
         r"\A\s*analysis.*assistant\s*final",  # the same without special tokens
         r"<\|channel\|>final.*?<\|message\|>",
-        r"<\|[^<>|]*start[^<>|]*\|>\w*|<\|[^<>|]*\|>|</?s>|<(?:start|end)_of_turn>",  # special tokens
+        r"<\|[^<>|]*start[^<>|]*\|>\w*|<\|[^<>|]*\|>|</?s>|&nbsp;|<(?:start|end)_of_turn>",  # special tokens
     )
 ]
 _MARKUP = str.maketrans(
@@ -73,12 +73,8 @@ def find_rating(text, reading):
     if reading.form == "json":
         key = _folded(reading.key)
         return _find_in_json(text, key or aspect, not key, scale)
-    if reading.form == "yes_no":
-        rating = _decided(_matches(plain, *_YES_NO), spellings, scale)
-    elif reading.form == "choice":
-        patterns = _choices(tuple(lettered(reading.options, scale)))
-        matches = next(filter(None, (_matches(plain, pattern) for pattern in patterns)), [])
-        rating = _decided(matches, spellings, scale)
+    if reading.form in ("yes_no", "choice"):
+        rating = _find_option(plain, spellings, scale)
     else:
         rating = _find_anywhere(text, plain, aspect, scale)
     if rating.reason == "no_rating" and _REFUSAL.search(text):
@@ -124,15 +120,12 @@ _WORD_ALONE = rf"""{_WORD} (?! [^\S\n]+
 _SECOND = rf"""[(\[{{$"]*+ {_BLANK}
     (?: {_SIGN} \.?\d | [½⅓⅔¼¾] | {_STARS} | {_SIGN} (?: {_UNREAD} | {_WORD_ALONE} ) )"""
 _HEDGE = r"""(?: (?: or | and | but | to | maybe | perhaps | possibly | probably | almost | nearly | even | about
-    | around | approximately | could | might | may | be | an? | up | down | now | rather | closer | actually | no | not
-    | sorry | wait | hmm | correction | corrected | rounded | revised | i | mean | make | that | it | leaning | towards?
-    | upgraded | downgraded | raised | lowered | changed | adjusted )\b
+    | around | approximately | could | might | may | be | an? | up | down | now | rather | closer | no | not | rounded
+    | i | mean | make | that | it | leaning | towards? | upgraded | downgraded | raised | lowered | adjusted )\b
     (?: [^\S\n] | [,.!:…-] )*+ )"""
 _JOIN = r"""(?: [-~/,;|&=×÷x:+<>\\→⇒➜…] | \.\.
     | \b(?: through | thru | till | until | vs | versus | minus | plus | times | less | point | over
         | ou | oder | bis | und | et )\b )++"""
-_RECONSIDERED = r"""\b (?: at\s+first | initially | on\s+second\s+thoughts? | on\s+reflection | misread | mistake
-    | let\s+me\s+(?:change|revise|correct) | changed | correction )\b"""
 _COUNTED = r"""(?: [a-z]+ [ ] )? (?: errors | mistakes | words | facts | sentences | times | issues | problems | slips
     | typos | years | months | days | hours | minutes | seconds | kg | km )\b"""
 _FRACTION = r"""(?: hundred | thousand | [mb]illion | dozen | hal(?:f|ves) | quarter | third | fourth | fifth
@@ -140,7 +133,6 @@ _FRACTION = r"""(?: hundred | thousand | [mb]illion | dozen | hal(?:f|ves) | qua
 _MORE = rf"""(?: {_BLANK} \( [^()\n]*+ \) )? {_BLANK} (?:
         {_JOIN} \.?+ {_BLANK} {_HEDGE}{{0,4}}+ {_SECOND}
         | [(,.;!\[]?+ {_BLANK} {_HEDGE}{{1,5}}+ {_SECOND}
-        | [^\n]{{0,40}}? {_RECONSIDERED} [^\n]{{0,40}}? {_SECOND}
         | for \s+ [^\W\d]++ [,;]? (?:\s+and)? \s+ {_SECOND}
         | points? \s+ {_WORD}
         | {_COUNTED}
@@ -179,6 +171,7 @@ _STATED = _pattern(
     | {_ON_A} (?<![\w.]) ({_END}) [ -]? (?:point|star)s? [ -] (?: likert \s+ )? scale \b
     | [(\[] [^()\[\]\n]*? (?<![\w.]) {_RANGE} [^()\[\]\n]* [)\]] (?= {_BLANK} [:=] )
     | (?: out \s+ of | / ) {_BLANK} ({_END}) {_BLANK} [)\]]? (?= {_BLANK} [:=] )
+    | (?<![\w.]) ({_END}) \s* (?: = | is \s+ the\b ) \s* (?: best | perfect | highest )\b
     | \b max(?:imum)?\b [.:]? (?: \s+ (?:score|rating|of|is|points?)\b )*+ [:=]? {_BLANK} ({_END}) (?!\w)"""
 )
 # What a label names that is no rating of the text, and what may stand before a label.
@@ -189,15 +182,34 @@ _OTHER = frozenset(
         perplexity number count length words sentences errors mistakes issues facts reasons step item example sample id
         threshold weight previous initial human expected average mean baseline reference highest lowest maximum minimum
         max min top full perfect possible passing best worst other temperature version year page line paragraph
-        question option f1 z target seed deviation variance far if when unless whether not than until""",
+        question option f1 z target seed deviation variance far if when unless whether not than until lack absence
+        opposite inverse""",
     )
 )
 _BEFORE = frozenset(
     re.findall(
         r"\w+",
         """the my a an this its your our final overall total single numerical numeric so thus therefore hence then and
-        as is with of for quality evaluation assigned given response text summary story""",
+        as is with of for quality evaluation assigned given response text summary story rating score grade stars answer
+        result verdict judgment judgement assessment ratings scores excellent great good fair moderate neutral
+        acceptable poor bad perfect yes no somewhat slightly related bewertung note nota puntuación calificación voto
+        punteggio valutazione оценка puan 评分 得分 分数 スコア 評価 점수 평점""",
     )
+)
+# A word of change, and how near to it the other verdict stands that takes a first one back.
+_CHANGE = _pattern(
+    r"""\b (?: actually | wait | hmm | sorry | misread | mistaken? | reconsider\w* | scratch \s+ that | at\s+first
+    | initially | on\s+(?:reflection|second\s+thoughts?) | correct(?:ion|ed|ing) | revis(?:ed|ing|ion) | chang(?:ed|ing)
+    | let\s+me\s+(?:change|revise|correct|lower|raise|adjust) )\b"""
+)
+_NEAR = 60  # characters
+_AFTER_VALUE = r"""(?= [^\S\n]* (?: [-.,;:!)\]}/'] | \n | \Z
+    | (?: because | since | as | for | in | on | after | now | instead | overall | out | points? | stars? | is )\b
+    ) )"""
+_VALUE = _pattern(
+    rf"""(?<![\w.,/-]) (?! (?:1[5-9]|20)\d\d\b )  # no year
+    (?! (?<=\w[ ]) (?<!\b(?:to|is|it)[ ]) (?<!\bsay[ ]) one\b )  # no "the other one"
+    (?P<rating> {_SIGN} (?: {_DIGITS} | {_WORD} | {_UNREAD} (?: [- ] \w++ )?+ ) ) {_AFTER_VALUE}"""
 )
 _REFUSAL = re.compile(
     r"\b(?:cannot|can't|unable to|not able to|as an ai|i'm sorry|i am sorry|n/a|not (?:applicable|possible))\b",
@@ -223,9 +235,9 @@ def _numbers(aspect):
             | {other} \s*+ {bracket} [:=] )
         (?: [^\S\n]*+ (?!\n) | \s*+ (?! \d++ [.)] [^\S\n] ) ) (?: an?\s+ )?+ {_LEAD} {_NUMBER}"""
     tagged = rf"< {_BLANK} {before} (?: {noun} | {other} | {aspect} ) {_BLANK} > {_LEAD} {_NUMBER}"
-    boxed = rf"(?P<before>) \\boxed {_BLANK} \{{ {_BLANK} (?: \\\w++ \{{ )?+ {_NUMBER}"
+    boxed = rf"(?P<before>) \\boxed {_BLANK} \{{ {_BLANK} (?: \\(?:text|math)\w*+ \{{ )?+ {_NUMBER}"
     line = rf"""^ {_LEAD_OF_LINE} {_BULLET} {_NUMBER}
-        (?: [^\w\n] | (?(more) (?: \d | {_WORD} | (?:and|or|to|half|quarters?|hundred|thousand)\b ) | (?!) ) )*+ $"""
+        (?: [^\w\n] | (?(more) (?: e?\d | {_WORD} | (?:and|or|to|half|quarters?|hundred|thousand)\b ) | (?!) ) )*+ $"""
     first = (
         rf"\A {_LEAD} {_BULLET} (?! 1[.)](?!\d) ) {_NUMBER} (?(more) | (?= {_BLANK} [-:.,;(=] ) )"
     )
@@ -251,14 +263,27 @@ def _find_number(text, aspect, scale):
         return Rating(math.nan, "other_scale")
     text = _STATED.sub(_blanked, text)
     whole, labels, line, apart = _numbers(aspect)
-    matches = [match for match in _matches(text, whole) if _names_rating(match, "")]
+    matches = [match for match in _matches(text, whole) if _names_rating(match, aspect)]
     if not matches:
         labelled = [match for match in _matches(text, *labels) if _names_rating(match, aspect)]
         lines = _matches(text, line)
         matches = labelled + lines or _matches(text, *apart)
         if matches and not labelled:
-            return _without_rival(matches, _LISTED.sub(_blanked, text) if lines else text, scale)
-    return _decided(matches, NUMBERS, scale)
+            text = _LISTED.sub(_blanked, text) if lines else text
+            rating = _without_rival(matches, text, scale)
+            return _unless_taken_back(rating, text, _VALUE)
+    rating = _decided(matches, NUMBERS, scale)
+    return _unless_taken_back(rating, _LISTED.sub(_blanked, text), _VALUE)
+
+
+def _unless_taken_back(rating, text, values, spellings=NUMBERS):
+    """The rating, if no word of change behind it is soon followed by another one."""
+    changes = [change.end() for change in _CHANGE.finditer(text, rating.end)]
+    for value in values.finditer(text, rating.end):
+        is_near = any(0 <= value.start() - change < _NEAR for change in changes)
+        if is_near and _number(value["rating"], spellings) != rating.score:
+            return Rating(math.nan, rating.reason or "ambiguous")
+    return rating
 
 
 def _without_rival(matches, text, scale):
@@ -275,38 +300,62 @@ def _without_rival(matches, text, scale):
 def _names_rating(match, aspect):
     """Whether the words before a number are no name of another one."""
     words = re.findall(r"\w+", (match["before"] or "").lower())
-    is_ours = not aspect or not words or words[-1] in _BEFORE | {*aspect.split()}
+    stems = {word[:5] for word in aspect.split()}
+    is_ours = not aspect or not words or words[-1] in _BEFORE or words[-1][:5] in stems
     return is_ours and not _OTHER & {*words}
 
 
-_BOTH = r"""(?P<more> (?= \W{1,3} (?: (?:and|or)\b \W{1,3} )?+ (?:yes|no)\b (?! \s+\w )
-    | \W{0,2} (?: [/|,] | and\b | or\b ) \W{0,2} (?:yes|no)\b ) )?"""
-_YES_NO = (
-    _pattern(
-        rf"""\A \W*+ (?P<rating>yes|no)\b {_BOTH} (?(more) | (?= \W*+ \Z | {_BLANK} [^\w\s] | \s*\n
-        | \s+ (?:it|this|that|the|they|he|she|there|because|since|as|i|in|all|both)\b ) )"""
-    ),
-    _pattern(
-        rf"""(?<! if[ ]the[ ] ) \b answer \b (?: \s* \( [^()\n]* \) )? \W* (?:is\b)? \W* (?P<rating>yes|no)\b {_BOTH}"""
-    ),
-)
+# An option that may begin a reply: a letter, yes or no, and a text that ends in a letter or number of its own.
+_HEAD = re.compile(r"(?:.*\W)?(?:[^\W_]|yes|no)\W*")
+_OPTION_ENDS = r"""(?= \W*+ \Z | [^\S\n]* (?: [-.):,;=\]}'(] | \n )
+    | \s+ (?:it|this|that|the|they|he|she|there|because|since|as|i|in|all|both)\b )"""
+
+
+def _any_of(texts):
+    longest_first = sorted(map(re.escape, texts), key=len, reverse=True)
+    return "|".join(longest_first).replace(r"\ ", r"\s+")
 
 
 @lru_cache
-def _choices(texts):
-    """A letter, perhaps with its option's text; a letter given as the answer; an option's text alone."""
-    any_text = "|".join(re.escape(text) for text in sorted(texts, key=len, reverse=True))
-    any_text = any_text.replace(r"\ ", r"\s+")
-    letter = (
-        rf"(?P<rating>[A-{LETTERS[len(texts) - 1]}]) (?= [^\S\n]* (?: [.):,;=\]'-] | \n | \Z ) )"
-    )
-    letter = rf"{letter} (?: \W* (?P<text>{any_text}) \b )?"
-    named = r"\b (?:answer|choice|option) \b \W* (?: is\b | would\s+be\b )? \W* (?: option\b )? \W*"
+def _options(spellings):
+    """Patterns of an option given as the answer, at the start, and alone; at a line's or sentence's head; anywhere."""
+    heads = [text for text in spellings if _HEAD.fullmatch(text)]
+    heads = [text for text in heads if not text.isdigit()] or heads  # "1." may begin a list
+    head = _any_of(heads)
+    others = _any_of({*spellings} - {*heads})
+    both = rf"""(?P<more> (?= \W{{1,3}} (?: (?:and|or)\b \W{{1,3}} )?+ (?:{head}) (?!\w|\s+\w)
+        | \W{{0,2}} (?: [/|,] | and\b | or\b ) \W{{0,2}} (?:{head}) (?!\w) ) )?"""
+    option = rf"(?P<rating>{head}) (?!\w) {both} (?(more) | {_OPTION_ENDS} )"
+    option = rf"{option} (?: \W* (?P<text>{others}) (?!\w) )?"
+    named = r"""(?: (?<! if[ ]the[ ] ) \b (?:answer|choice|option)\b (?: \s* \( [^()\n]* \) )? [^\w.!?;]*
+        (?: (?: is | would\s+be )\b )? (?: [^\w.!?;]* option\b )?
+        | (?<! \bis[ ] ) \b (?:better|best|winner|verdict|preferred|preference|decision)
+            (?: [^\S\n]+ \w+ )? \s*+ (?: [:=] | is\b )
+        | \[ (?=\[) ) [^\w.!?;]*"""
     return (
-        _pattern(rf"{named} {letter}"),
-        _pattern(rf"\A \W* {letter}"),
-        _pattern(rf"\A \W* (?: {named} )? (?P<rating>{any_text}) \W* \Z"),
+        _pattern(rf"{named} {option}"),
+        _pattern(rf"\A \W* (?! \w+ \W+ \w \W* : ) {option}"),
+        _pattern(rf"\A \W* (?: {named} )? (?P<rating>{_any_of(spellings)}) \W* \Z"),
+        _pattern(
+            rf"""(?: ^ | [.!?;][')\]]* \s ) [^\w\n]* (?P<rating>{head}) (?!\w)
+            (?: {_OPTION_ENDS} | (?= \s+ (?:is|was|has|does)\b ) )"""
+        ),
+        _pattern(rf"(?<!\w) (?P<rating>{head}) (?!\w) {_AFTER_VALUE}"),
     )
+
+
+def _find_option(text, spellings, scale):
+    """An option given as the answer, or at the start if no other one heads a line or sentence; else one alone."""
+    named, first, whole, heads, anywhere = _options(tuple(spellings))
+    matches = _matches(text, named)
+    for match in _matches(text, first):
+        others = {
+            _number(other["rating"], spellings) for other in heads.finditer(text, match.end())
+        }
+        if others <= {_number(match["rating"], spellings)}:
+            matches.append(match)
+    rating = _decided(matches or _matches(text, whole), spellings, scale)
+    return _unless_taken_back(rating, text, anywhere, spellings)
 
 
 def _find_anywhere(text, plain, aspect, scale):
@@ -391,6 +440,21 @@ def _own(pattern):
             rf"pattern={pattern!r}: expected a group around the rating, as in r'Verdict: (\d)'"
         )
     return compiled
+
+
+def marks(texts):
+    """What stands for each option: the letter or number in which each text ends, else A, B, C in their order.
+
+    Examples
+    --------
+    >>> marks(["Output (a)", "Output (b)"]), marks(["good", "bad"])
+    (['a', 'b'], ['a', 'b'])
+    >>> marks(["response 2", "response 1"])
+    ['2', '1']
+    """
+    own = [re.fullmatch(r"(?:.*\W)?([^\W_])\W*", text) for text in texts]
+    found = [match[1].lower() for match in own if match]
+    return found if len({*found}) == len(texts) else [*LETTERS.lower()[: len(texts)]]
 
 
 def lettered(options, scale):

@@ -18,7 +18,7 @@ import pandas as pd
 
 from nlgjudge.data.checks import check_known
 from nlgjudge.judging.estimators import from_logprobs, get_estimator
-from nlgjudge.judging.rating_text import LETTERS, NUMBERS, Rating, find_rating, lettered
+from nlgjudge.judging.rating_text import NUMBERS, Rating, find_rating, lettered, marks
 
 FORMS = ("form", "stars", "number", "yes_no", "json", "choice")
 POLICIES = ("nan", "leading_or_0", "store_3", "drop", "first_digit", "first_digit_or_0")
@@ -155,7 +155,7 @@ class Reading(NamedTuple):
         """
         if rating is None or math.isnan(rating):
             return ""
-        number = f"{rating:.9f}".rstrip("0").rstrip(".")
+        number = np.format_float_positional(float(rating), 15, fractional=False, trim="-")
         if self.form == "json":
             return f'{{"{self.key or self.aspect or "rating"}": {number}}}'
         words = self.spellings if self.form in ("yes_no", "choice") else {}
@@ -206,7 +206,7 @@ class Reading(NamedTuple):
             return {"yes": 1.0, "no": 0.0}
         if self.form == "choice":
             texts = lettered(self.options, self.scale)
-            return dict(zip(LETTERS.lower(), texts.values())) | texts
+            return dict(zip(marks(texts), texts.values())) | texts
         return NUMBERS
 
     def weigh(self, tokens: list) -> Likely:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from nlgjudge.judging.judge import Judge
 from nlgjudge.judging.prompts import Prompt, prompt
+from nlgjudge.judging.rating_text import visible
 from nlgjudge.judging.run import judge_items
 from nlgjudge.judging.scoring import COLUMNS
 from nlgjudge.judging.tasks import Tasks
@@ -51,7 +52,7 @@ def choose_in_steps(
         if field in shown:
             sampling = stated | {"max_tokens": longest} | own
             replies = _written(items, judge, name, sampling)
-            items = items.assign(**{field: [reply.text.strip() for reply in replies]})
+            items = items.assign(**{field: [visible(reply.text).strip() for reply in replies]})
             is_empty = items[field] == ""
             without.append(_unasked(items[is_empty], replies[is_empty], last.aspect))
             items = items[~is_empty]
@@ -88,6 +89,7 @@ def _unasked(items, replies, aspect):
 
 def _debated(items, first):
     """Items whose two orders chose the same place, and so different outputs, with the reasons for each."""
+    first = first.assign(text=first["text"].map(visible).str.strip())
     found = items.merge(first[["item_id", "text", "score"]], on="item_id")
     choices = found.groupby("doc_id")["score"]
     same_place = (choices.transform("count") == 2) & (choices.transform("nunique") == 1)
