@@ -180,7 +180,7 @@ def test_a_judge_that_fails_ends_the_run_and_one_that_says_nothing_is_left_out(
         ({"columns": "hypothesis=outt,source=article"}, "no column 'outt': did you mean 'out'"),
         ({"file": "mine.csv"}, "No such file"),
         ({"prompts": "geval/sumarization/style"}, "no prompt 'geval/sumarization/style'"),
-        ({"prompts": "Rate.\n{{Reply}} {{hypothesis}}"}, "no slot '{{Reply}}'"),
+        ({"prompts": "Rate.\n{{Reply}} {{hypothesis}}"}, "no column 'Reply'"),
         ({"prompts": "Rate.\n{{context}} {{hypothesis}}"}, "no item has one"),
         ({"scale": [1, 1]}, "expected two different ratings"),
         ({"limit": -3}, "limit=-3: expected a whole number"),

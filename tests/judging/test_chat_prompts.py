@@ -58,7 +58,7 @@ def test_other_messages_are_refused(chat):
 
 def test_a_column_that_items_lack_is_named_with_those_they_have():
     text = "Rate {{hypothesis}} about {{topics}} from 1 to 5."
-    with pytest.raises(ValueError, match="'{{topics}}': did you mean '{{topic}}'.*{{source}}"):
+    with pytest.raises(ValueError, match="'topics': did you mean 'topic'.*source"):
         nj.judge_items(ITEMS, text, "surface")
 
 
@@ -113,10 +113,13 @@ def test_where_a_high_rating_is_bad_scores_are_turned(serve, store):
     assert requests["score"].tolist() == [5, 5]
 
 
-def test_a_planted_judge_of_pairs_is_found_over_http(serve, store):
+@pytest.mark.filterwarnings("ignore:the prompt shows")
+@pytest.mark.parametrize("slots", [("hypothesis", "other"), ("other", "hypothesis")])
+def test_a_planted_judge_of_pairs_is_found_over_http(serve, store, slots):
     """It knows which text is longer in three of four pairs, and else takes the text shown first."""
     chats = nj.data.pairs(nj.load("topical_chat", "sample"), per_document=0)
-    text = "Which is better?\nA: {{hypothesis}}\nB: {{other}}\nAnswer with a letter."
+    shown = "\n".join(f"{label}: {{{{{slot}}}}}" for label, slot in zip("AB", slots))
+    text = f"Which is better?\n{shown}\nAnswer with a letter."
 
     def answer(_, __, body):
         prompt = json.loads(body)["messages"][0]["content"]
@@ -139,7 +142,8 @@ def test_a_planted_judge_of_pairs_is_found_over_http(serve, store):
     by_document = guessed.groupby(chats.items.set_index("item_id")["doc_id"]).mean()
     assert found["agreement"] == pytest.approx(1 - by_document.mean())
     assert found["accuracy"] == pytest.approx(1 - by_document.mean() / 2)
-    assert found["first"] == pytest.approx(0.5 + by_document.mean() / 2)
+    is_first = slots[0] == "hypothesis"
+    assert found["first"] == pytest.approx(0.5 + (is_first - 0.5) * by_document.mean())
     assert found["unread"] == 0
     asked = len(server.requests)
     nj.judge_items(chats.items, text, "openai:m", aspect="length", store=store)

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -27,15 +28,17 @@ def test_a_function_gets_the_texts_and_gives_a_number_or_a_reply(items):
 
     def judge(item):
         seen.append(item)
-        return [2, np.float64(1.25), "- Coherence: 3", None][len(seen) - 1]
+        return [Fraction(3, 2), np.float64(1.25), "- Coherence: 3", None][len(seen) - 1]
 
-    found = nj.judge_items(items, COHERENCE, judge)
-    assert found["score"].tolist() == pytest.approx([2, 1.25, 3, math.nan], nan_ok=True)
+    found = nj.judge_items(items, COHERENCE, judge, system="Be strict.")
+    assert found["score"].tolist() == pytest.approx([1.5, 1.25, 3, math.nan], nan_ok=True)
     assert found["reason"].tolist() == ["", "", "", "empty"]
     for item, asked in zip(seen, items.itertuples()):
         assert (item.item_id, item.aspect) == (asked.item_id, "coherence")
         assert (item.source, item.hypothesis) == (asked.source, asked.hypothesis)
         assert asked.hypothesis in item.prompt and "Evaluation Steps" in item.prompt
+        sent = [{"role": "system", "content": "Be strict."}]
+        assert item.messages == [*sent, {"role": "user", "content": item.prompt}]
 
 
 def test_a_function_is_called_for_each_sample_and_a_number_off_the_scale_is_no_score(items):

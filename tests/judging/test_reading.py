@@ -172,6 +172,12 @@ def test_a_cut_channel_has_no_rating():
         ("Coherence rating: 4\nFluency rating: 3", "fluency", 3, ""),
         ("Rating for fluency: 3", "fluency", 3, ""),
         ("The response fluency score is 3.", "fluency", 3, ""),
+        ("Disfluency: 3", "fluency", math.nan, "no_rating"),
+        ("Toxicity: 3", "fluency", math.nan, "no_rating"),
+        ("It is short.\nLack of fluency: 3", "fluency", math.nan, "no_rating"),
+        ("Fluent: 3", "fluency", 3, ""),
+        ("评分: 3", "fluency", 3, ""),
+        ("Rating: 3. It actually omits 2 names.", "fluency", 3, ""),
     ],
 )
 def test_the_aspect_is_a_label(text, aspect, rating, reason):
@@ -209,7 +215,7 @@ def test_a_pattern_of_ones_own(text, pattern, rating, reason):
     assert Reading(pattern=pattern).read(text) == (pytest.approx(rating, nan_ok=True), reason)
 
 
-@pytest.mark.parametrize("number", [-12.5, -0.53, 0, 0.25, 1, 73, 1234.5])
+@pytest.mark.parametrize("number", [-12.5, -0.53, 0, 3e-10, 0.25, 1, 73, 1234.5, 4e20])
 def test_a_number_without_a_scale_is_taken_as_it_is(number):
     reading = Reading(scale=(-math.inf, math.inf))
     assert reading.read(reading.write(number)) == (number, "")

@@ -223,7 +223,7 @@ class Refuses:
     "change, message",
     [
         ({"judge": "surfce"}, "did you mean 'surface'"),
-        ({"prompt": "Rate {{hypothesis}}: {{Reply}}"}, "no slot '{{Reply}}'"),
+        ({"prompt": "Rate {{hypothesis}}: {{Reply}}"}, "no column 'Reply'"),
         ({"scale": [5, 5]}, "expected two different ratings"),
         ({"words": {"four stars": "five"}}, "has no 'four stars': replace"),
         ({"average": "coherence"}, r"average='coherence': expected a list, as \['coherence', "),

@@ -154,7 +154,9 @@ def test_an_item_without_its_metrics_is_not_asked_about(sample, content):
 
     def judge(item):
         if "propose at most three" in item.prompt:
-            return "" if item.source.startswith("Name three") else "Is it short?"
+            is_empty = item.source.startswith("Name three")
+            return "<think>Output (b).</think>" + ("" if is_empty else "Is it short?")
+        assert "Output (b).<" not in item.prompt and "Is it short?" in item.prompt
         return "Output (a)"
 
     asked = nj.get_judge(judge)
@@ -177,7 +179,7 @@ def test_a_debate_shows_each_output_the_reasons_for_it(sample, content):
             return "Output (a)"
         is_first = item.source.startswith("Name three") or item.hypothesis < item.other
         letter = "a" if is_first else "b"
-        return f"Output (a) is {len(item.hypothesis)} long. Therefore, Output ({letter}) is better."
+        return f"<think>Hm.</think>Output (a) is {len(item.hypothesis)} long. Therefore, Output ({letter}) is better."
 
     found = choose_in_steps(sample, nj.get_judge(judge), nj.prompt("llmbar/swap"), {}, {})
     assert len(found) == len(sample) and found["score"].notna().all()

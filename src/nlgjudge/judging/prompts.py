@@ -11,8 +11,9 @@ import hashlib
 import math
 import re
 import tomllib
+import warnings
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,8 +46,11 @@ _STATED = re.compile(
     re.IGNORECASE,
 )
 
-# A letter or number that labels a text, with the word before it: "B", "Output (b)", "Response 2"; not of "B's".
-_LABEL = re.compile(r"\w+ [(\[]?(?<![\w'’])\w(?!\w)[)\]]?|(?<![\w'’])\w(?!\w)")
+# A letter or number that labels a text, with the word before it, and the text: "B", "Output (b)", "Response 2's".
+_MARK = r"(?<![\w'’])\w(?!\w)"
+_LABELLED = re.compile(
+    rf"(\w+ [(\[]?{_MARK}[)\]]?|{_MARK})(?:(?!{_MARK})[^\n{{}}])*\s*{{{{\s*(hypothesis|other)\s*}}}}"
+)
 
 
 class Prompt(NamedTuple):
@@ -95,13 +99,14 @@ class Prompt(NamedTuple):
     def messages(self, fields: dict[str, str]) -> list[dict[str, str]]:
         """All messages with their slots filled; the prompt's own text is the last. Errors are those of `render`."""
         filling = self._filling(fields)
-        shown = [(role, _filled_in(text, filling)) for role, text in self.before]
-        place = sum(role == "system" for role, _ in shown)  # instructions come before examples
-        for asked, reply in self.examples:
-            shown[place:place] = [("user", asked), ("assistant", reply)]
-            place += 2
-        shown.append(("user", _filled_in(self.body, filling)))
-        return [{"role": role, "content": text} for role, text in shown]
+        turns = [
+            (role, _filled_in(text, filling)) for role, text in (*self.before, ("user", self.body))
+        ]
+        place = sum(role == "system" for role, _ in turns)  # instructions come before examples
+        turns[place:place] = [
+            turn for example in self.examples for turn in zip(("user", "assistant"), example)
+        ]
+        return [{"role": role, "content": text} for role, text in turns]
 
     def render(self, fields: dict[str, str]) -> str:
         """Fill the slots in one pass; a KeyError where a slot's field is missing."""
@@ -110,8 +115,7 @@ class Prompt(NamedTuple):
     def _filling(self, fields):
         """What fills the slots, by token."""
         fields = {**fields, **self.constants}
-        absent = sorted({*self.slots.values()} - fields.keys())
-        if absent:
+        if absent := sorted({*self.slots.values()} - fields.keys()):
             raise KeyError(
                 f"prompt {self.name} needs {', '.join(absent)}; got {', '.join(sorted(fields))}"
             )
@@ -123,15 +127,10 @@ class Prompt(NamedTuple):
     @property
     def reading(self) -> Reading:
         """How replies are read."""
-        is_turned = len(self.scale) == 2 and self.scale[0] > self.scale[1]
-        return Reading(
-            self.form,
-            tuple(sorted(self.scale)),
-            self.pattern,
-            self.options,
-            aspect=self.aspect,
-            is_turned=is_turned,
-        )
+        scale = tuple(sorted(self.scale))
+        is_turned = scale != tuple(self.scale)
+        how = self.form, scale, self.pattern, self.options
+        return Reading(*how, aspect=self.aspect, is_turned=is_turned)
 
     @property
     def digest(self) -> str:
@@ -219,16 +218,18 @@ def as_prompt(
     if isinstance(given, str) and not re.search(r"\{\{|\s", given):
         return prompt(given)
     if isinstance(given, Prompt):
-        _check_slots(given)
         _check_scale(given.scale)
+        for slot in _SLOT.finditer(given.body):
+            if slot[0] not in given.slots:  # it would be sent as it is
+                raise ValueError(f"prompt {given.name}: {unknown('slot', slot[0], given.slots)}")
         return given
     before, body = _messages(given)
     _check_scale(scale)
     text = "\n".join([*(words for _, words in before), body])
     slots = {match[0]: _UPSTREAM_SLOTS.get(match[0], match[1]) for match in _SLOT.finditer(text)}
     form = form or ("choice" if "other" in slots.values() else "form")
-    if form == "choice" and not options and "other" in slots.values():
-        options = _labels(text, slots)
+    if form == "choice" and "other" in slots.values():
+        options = options or _labels(text)
     ends = (min(scale), max(scale)) if scale else ()
     Reading(form, ends, pattern, options or {}).find("")  # refuses what cannot be read
     if "hypothesis" not in slots.values():
@@ -256,22 +257,22 @@ def as_prompt(
     )
 
 
-def _labels(text, slots):
+def _labels(text):
     """Options of a comparison: the labels in front of both texts, which differ in one letter or number alone."""
-    labels = {"hypothesis": set(), "other": set()}
-    end = 0
-    for slot in _SLOT.finditer(text):
-        line = text[end : slot.start()].rstrip().rpartition("\n")[2]
-        labels.setdefault(slots[slot[0]], set()).add(*_LABEL.findall(line)[-1:] or [""])
-        end = slot.end()
-    both = [*labels["hypothesis"], *labels["other"]]
-    names = {re.sub(r"\b\w\b", "", label) for label in both}
-    if len(both) != 2 or len(set(both)) != 2 or len(names) != 1:
+    options = {label: name == "hypothesis" for label, name in _LABELLED.findall(text)}
+    names = {re.sub(r"\b\w\b", "", label) for label in options}
+    if len(options) != 2 or len({*options.values()}) != 2 or len(names) != 1:
         raise ValueError(
             "the prompt's text compares {{hypothesis}} with {{other}}, and it is not known which reply means which: "
             "put a label before each, as 'A: {{hypothesis}}' and 'B: {{other}}', and ask for it"
         )
-    return {both[0]: 1, both[1]: 0}
+    if not next(iter(options.values())):
+        warnings.warn(
+            "the prompt shows {{other}} first: where pairs are described by the text shown first, "
+            "that is {{hypothesis}}, which this prompt shows second",
+            stacklevel=3,
+        )
+    return options
 
 
 def _messages(given):
@@ -292,24 +293,14 @@ def _messages(given):
     return tuple(turns[:-1]), turns[-1][1]
 
 
-def _check_slots(asked):
-    """Refuse a prompt that would be sent with a slot left open."""
-    for match in _SLOT.finditer(asked.body):
-        if match[0] not in asked.slots:
-            raise ValueError(f"prompt {asked.name}: {unknown('slot', match[0], asked.slots)}")
-
-
 def _check_scale(scale):
     """Refuse a scale that is not a lowest and a highest rating; an empty one asks for no rating."""
     ends = list(scale) if isinstance(scale, (list, tuple)) else [None]
-    if not ends:
-        return
-    if len(ends) != 2 or any(
-        isinstance(end, bool) or not isinstance(end, (int, float)) for end in ends
-    ):
-        raise ValueError(f"scale={scale!r}: expected the lowest and the highest rating, as [1, 5]")
-    if ends[0] == ends[1]:
-        raise ValueError(f"scale={ends}: expected two different ratings, the worst one first")
+    are_numbers = {*map(type, ends)} <= {int, float}
+    if ends and (not are_numbers or len(ends) != 2 or ends[0] == ends[1]):
+        raise ValueError(
+            f"scale={scale!r}: expected two different ratings, the worst one first, as [1, 5]"
+        )
 
 
 def check_fit(prompt: Prompt, items: pd.DataFrame, task: str = "") -> None:
@@ -326,15 +317,11 @@ def check_fit(prompt: Prompt, items: pd.DataFrame, task: str = "") -> None:
     known = ["reference" if name == "references" else name for name in items]
     shown = {field: token for token, field in prompt.slots.items() if field not in prompt.constants}
     odd = sorted(set(shown) - set(known))
-    if odd and prompt.paper:
-        raise ValueError(
-            f"prompt {prompt.name} needs {', '.join(odd)}, which items do not have: it is part of a "
-            "method of its own, take another prompt"
-        )
     if odd:
-        slots = [f"{{{{{name}}}}}" for name in known]
-        hint = unknown("slot", shown[odd[0]], slots, most=len(slots))
-        raise ValueError(f"prompt {prompt.name}: {hint}, the columns of the items")
+        hint = unknown("column", odd[0], known, most=len(known))
+        raise ValueError(
+            f"prompt {prompt.name} shows {shown[odd[0]]}, which these items do not have: {hint}"
+        )
     for field in shown:
         if not any(texts(items, field)):
             raise ValueError(
@@ -366,19 +353,19 @@ def with_examples(prompt: Prompt, rated: pd.DataFrame) -> Prompt:
     if aspect not in rated:
         raise ValueError(unknown("column of ratings in examples", aspect or "(no aspect)", rated))
     fields = sorted(set(prompt.slots.values()) - set(prompt.constants))
-    shown = []
-    for rating, *values in zip(rated[aspect], *(texts(rated, field) for field in fields)):
-        reply = _reply(prompt.reading, rating)
-        shown.append((prompt.render(dict(zip(fields, values))), reply))
+    columns = [texts(rated, field) for field in fields]
+    shown = [
+        (prompt.render(dict(zip(fields, values))), _reply(prompt.reading, rating))
+        for rating, *values in zip(rated[aspect], *columns)
+    ]
     return prompt._replace(examples=tuple(shown))
 
 
 def _reply(reading, rating):
     """What a judge would have answered; the nearest word or, unless the scale is short, whole number."""
     wanted = reading.turn(rating)
-    words = reading.spellings if reading.form in ("yes_no", "choice") else {}
-    if words and not math.isnan(wanted):
-        wanted = min(words.values(), key=lambda score: abs(score - wanted))
+    if reading.words and not math.isnan(wanted):
+        wanted = min(reading.words.values(), key=lambda score: abs(score - wanted))
     elif not math.isnan(wanted):
         wanted = round(wanted, 2 if reading.scale[1] - reading.scale[0] <= 1 else None)
     reply = reading.write(wanted)
@@ -506,12 +493,6 @@ def _upstream(name):
 
 
 def _filled_in(text, filling):
-    """A text with other texts in the place of its tokens."""
-    return "".join([filling.get(part, part) for part in _parts(text, *filling)])
-
-
-@lru_cache(maxsize=64)
-def _parts(text, *tokens):
-    """A text in parts, each of which is a token or none; the longest tokens first."""
-    longest_first = sorted(tokens, key=len, reverse=True)
-    return re.split(f"({'|'.join(map(re.escape, longest_first))})", text) if tokens else [text]
+    """A text with other texts in the place of its tokens; of two at one place the longer."""
+    pattern = "|".join(map(re.escape, sorted(filling, key=len, reverse=True))) or "(?!)"
+    return re.sub(pattern, lambda token: filling[token[0]], text)

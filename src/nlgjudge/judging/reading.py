@@ -158,13 +158,12 @@ class Reading(NamedTuple):
         number = np.format_float_positional(float(rating), 15, fractional=False, trim="-")
         if self.form == "json":
             return f'{{"{self.key or self.aspect or "rating"}": {number}}}'
-        words = self.spellings if self.form in ("yes_no", "choice") else {}
-        return next((word for word, value in words.items() if value == rating), number)
+        return next((word for word, value in self.words.items() if value == rating), number)
 
     @property
     def has_true(self) -> bool:
         """Whether True is its highest rating, as of yes and no, a choice, or a scale from 0 to 1."""
-        return self.form in ("yes_no", "choice") or self.scale in ((0, 1), (-math.inf, math.inf))
+        return bool(self.words) or self.scale in ((0, 1), (-math.inf, math.inf))
 
     def is_open(self, text: str) -> bool:
         """Whether more digits at the end of a text would make its rating another one."""
@@ -202,12 +201,17 @@ class Reading(NamedTuple):
     def spellings(self) -> dict[str, float]:
         """What a rating may be written as, other than as a number: its score by the word or letter."""
         check_known("form", self.form, FORMS)
+        return self.words or NUMBERS
+
+    @property
+    def words(self) -> dict[str, float]:
+        """What stands for a rating in a form that takes no number, with its score; else nothing."""
         if self.form == "yes_no":
             return {"yes": 1.0, "no": 0.0}
         if self.form == "choice":
             texts = lettered(self.options, self.scale)
             return dict(zip(marks(texts), texts.values())) | texts
-        return NUMBERS
+        return {}
 
     def weigh(self, tokens: list) -> Likely:
         """Find the log-probabilities of the ratings at the tokens of a reply's rating.
@@ -263,10 +267,10 @@ class Reading(NamedTuple):
     @property
     def _allowed(self):
         """The ratings of the form by their spelling, the longest first."""
-        spellings = self.spellings
-        if self.form not in ("yes_no", "choice"):
+        spellings = self.words
+        if not spellings:
             low, high = self.scale
-            spellings = {word: value for word, value in spellings.items() if low <= value <= high}
+            spellings = {word: value for word, value in NUMBERS.items() if low <= value <= high}
             whole = range(math.ceil(low), math.floor(high) + 1)
             spellings |= {str(value): float(value) for value in whole}
         return tuple(sorted(spellings.items(), key=lambda pair: -len(pair[0])))
