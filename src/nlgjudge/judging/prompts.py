@@ -166,9 +166,9 @@ def prompt(name: str) -> Prompt:
     """
     if name.startswith("upstream:"):
         return _upstream(name)
-    if name not in _registered():
+    found = _registered().get(name)
+    if not found:
         raise KeyError(unknown("prompt", name, names()) + " (`nlgjudge prompts list` names all)")
-    found = _registered()[name]
     if not found.body.startswith("upstream:"):
         return found
     return _in_turns(found, fetch.read(prompt_files(found.body)[0]).decode("utf-8"))
@@ -211,9 +211,9 @@ def as_prompt(
         For an unknown name.
     ValueError
         For a text without the slot of the judged text, that compares texts without a label before each, or that
-        states another scale than `scale`; for an
-        unknown form, a choice without options or a pattern without a group; for messages with another role
-        or that end with another than the user's; and for something that is none of all this.
+        states another scale than `scale`; for an unknown form, a choice without options or a pattern without a
+        group; for messages with another role or that end with another than the user's; and for something that is
+        none of all this.
     """
     if isinstance(given, str) and not re.search(r"\{\{|\s", given):
         return prompt(given)
@@ -268,8 +268,7 @@ def _labels(text):
         )
     if not next(iter(options.values())):
         warnings.warn(
-            "the prompt shows {{other}} first: where pairs are described by the text shown first, "
-            "that is {{hypothesis}}, which this prompt shows second",
+            "the prompt shows {{other}} first: what is called the text shown first is its second, {{hypothesis}}",
             stacklevel=3,
         )
     return options
@@ -316,8 +315,7 @@ def check_fit(prompt: Prompt, items: pd.DataFrame, task: str = "") -> None:
         return
     known = ["reference" if name == "references" else name for name in items]
     shown = {field: token for token, field in prompt.slots.items() if field not in prompt.constants}
-    odd = sorted(set(shown) - set(known))
-    if odd:
+    if odd := sorted(set(shown) - set(known)):
         hint = unknown("column", odd[0], known, most=len(known))
         raise ValueError(
             f"prompt {prompt.name} shows {shown[odd[0]]}, which these items do not have: {hint}"
