@@ -38,7 +38,6 @@ FIELDS = ("source", "hypothesis", "reference", "context")
 _SLOT = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
 _ROLES = ("system", "user", "assistant")
 _TURN = re.compile(r"<\|im_start\|>(\w+)\n(.*?)\s*<\|im_end\|>", re.DOTALL)
-_TASKS = ("summarization", "dialogue", "story", "data_to_text", "question_answering", "translation")
 # "from 1 to 10", "(1-5)", "a scale of 0 to 100": the scale that a text states; not "in 2-3 sentences".
 _STATED = re.compile(
     r"(?:\b(?:rat|scor|scal|grad)\w*\b[^.\n\d]{0,60}?|\()(-?\d+)\s*(?:to|and|-|–)\s*(-?\d+)"
@@ -70,8 +69,6 @@ class Prompt(NamedTuple):
         Fields that the prompt itself fills.
     options
         With the form `choice`, the options' texts in the order of their letters, and their scores.
-    task
-        What it is written for, as ``summarization``; empty where nobody says.
     form, pattern
         How a reply is read; see `nlgjudge.judging.Reading`.
     before
@@ -91,7 +88,6 @@ class Prompt(NamedTuple):
     body: str = ""
     constants: dict = {}
     options: dict = {}
-    task: str = ""
     pattern: str = ""
     before: tuple[tuple[str, str], ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
@@ -302,14 +298,14 @@ def _check_scale(scale):
         )
 
 
-def check_fit(prompt: Prompt, items: pd.DataFrame, task: str = "") -> None:
+def check_fit(prompt: Prompt, items: pd.DataFrame) -> None:
     """Refuse a prompt that is written for other items than these.
 
     Raises
     ------
     ValueError
-        Where a slot of the prompt is empty for every item; where every item has a context and a registered
-        prompt has no slot for it; and where the prompt is written for another task than `task`, as ``summarization``.
+        Where a slot of the prompt is empty for every item, and where every item has a context and a registered
+        prompt has no slot for it.
     """
     if not prompt.body or not len(items):
         return
@@ -331,11 +327,6 @@ def check_fit(prompt: Prompt, items: pd.DataFrame, task: str = "") -> None:
         raise ValueError(
             f"prompt {prompt.name} has no place for the context that every item has: it is "
             "written for another task, take one of this task, or write its text out"
-        )
-    if task and prompt.task and prompt.task != task:
-        raise ValueError(
-            f"prompt {prompt.name} is written for {prompt.task}, and the items are of {task}: "
-            f"take one of {task}, or write its text out"
         )
 
 
@@ -414,12 +405,10 @@ def _from_file(path, name):
     """A prompt's file: its settings, as TOML in the first lines, and its words."""
     _, head, body = path.read_text(encoding="utf-8").split("+++\n", 2)
     head = tomllib.loads(head)
-    folders = [part.removesuffix("_no_steps") for part in name.split("/")]
     made = Prompt(
         name=name,
         scale=tuple(head["scale"]),
         **{name: head[name] for name in ("paper", "source", "exact", "aspect", "form", "slots")},
-        task=head.get("task", next((part for part in folders if part in _TASKS), "")),
         options=head.get("options", {}),
         pattern=head.get("pattern", ""),
     )
@@ -447,14 +436,15 @@ def _filled(template, words):
                     "source_label": of_task["source_label"],
                     "hypothesis_label": of_task["hypothesis_label"],
                 },
-                task=of_task.get("kind", task),
                 exact=of_task["exact"] and asked["exact"],
             )
 
 
 def _composed(paper):
     """Prompts that a paper prints in parts; an aspect's words go before its task's, and these before the paper's."""
-    tasks = {name: words for name, words in paper.items() if name in _TASKS}
+    tasks = {
+        name: part for name, part in paper.items() if isinstance(part, dict) and "aspects" in part
+    }
     for form, parts in paper["forms"].items():
         for task, of_task in tasks.items():
             for aspect, asked in of_task["aspects"].items():
@@ -470,7 +460,6 @@ def _composed(paper):
                         token: field for token, field in paper["slots"].items() if token in body
                     },
                     body=body,
-                    task=task,
                 )
 
 
