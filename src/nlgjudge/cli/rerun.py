@@ -11,7 +11,7 @@ from nlgjudge.cli import FAILED, STATUS, UNFINISHED, cli, command
 from nlgjudge.cli.files import STORE, open_store
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
-from nlgjudge.judging.judge import Budget
+from nlgjudge.judging.judge import Budget, check_amounts
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.replies import FALLBACK_SAMPLES
 from nlgjudge.ledger import ledger, rerun_requests, reruns
@@ -32,6 +32,12 @@ def request_parameters(context, option, texts):
         except ValueError:
             parameters[name] = value
     return parameters
+
+
+def checked_amount(context, option, amount):
+    """A finite amount from 0, or several; ValueError for others."""
+    check_amounts(**{option.name: amount})
+    return amount
 
 
 def checked_pattern(context, option, pattern):
@@ -93,9 +99,15 @@ def checked_pattern(context, option, pattern):
     "--price",
     type=(float, float),
     metavar="IN OUT",
+    callback=checked_amount,
     help="Of a million prompt and a million completion tokens.",
 )
-@click.option("--max-cost", type=float, help="Stop at this cost of all judges together.")
+@click.option(
+    "--max-cost",
+    type=float,
+    callback=checked_amount,
+    help="Stop at this cost of all judges together.",
+)
 @click.option("--max-calls", type=click.IntRange(0), help="Stop after this many calls of all.")
 @click.option("--concurrency", type=click.IntRange(1), default=64, help="Calls at once.  [64]")
 @click.option("--timeout", type=POSITIVE, default=60, help="Seconds until a call fails.  [60]")
@@ -115,14 +127,16 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
         options |= {"limit": limit, "source": source, "plan": plan, "store": store, "keep": keep}
         return rerun_dhp(targets, judges, request, **options)
     tables = rerun_requests.tables_of_targets(targets)
-    named = rerun_requests.judges_by_row(judges, tables)
-    tables, is_sample = available(tables, named, source)
-    if is_sample and refuse_sample(source, plan, named.values()):
+    by_run = rerun_requests.judges_by_row(judges, tables)
+    tables, is_sample = available(tables, by_run[0], source)
+    names = [name for named in by_run for name in named.values()]
+    if is_sample and refuse_sample(source, plan, names):
         return FAILED
+    budget = Budget(options.pop("max_cost"), options.pop("max_calls"))
     with open_store(store) as opened_store:
-        opened = open_judges(named.values(), opened_store, **options)
+        opened = open_judges(names, opened_store, budget, **options)
 
-        def ask(paper, plan_only=False):
+        def ask(named, paper, plan_only=False):
             rows = rerun_requests.rows_of(paper, tables[paper])
             return nj.rerun(
                 paper,
@@ -137,36 +151,60 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
                 report=lambda line: click.echo(f"{paper}: {line}", err=True),
             )
 
-        planned = {paper: ask(paper, plan_only=True) for paper in tables}
-        plans = {paper: run.plan for paper, run in planned.items()}
-        report_plan(pd.concat(plans, names=["paper"]).reset_index(), opened)
-        for notice in filter(None, (run.notice for run in planned.values())):
+        def planned():
+            runs = [ask(named, paper, plan_only=True) for named in by_run for paper in tables]
+            plans = pd.concat(
+                [run.plan for run in runs], keys=[*tables] * len(by_run), names=["paper"]
+            )
+            return plans.reset_index(), dict.fromkeys(run.notice for run in runs if run.notice)
+
+        plans, notices = planned()
+        report_plan(plans, opened)
+        for notice in notices:
             click.echo(f"plan: {notice}")
         if plan:
             return 0
-        runs = {}
-        for paper in tables:
-            runs[paper] = ask(paper)
-            if runs[paper].stopped:
+        statuses = []
+        for named in by_run:
+            runs = {}
+            with budget.planned(lambda: planned()[0].sum(numeric_only=True)):
+                for paper in tables:
+                    runs[paper] = ask(named, paper)
+                    if runs[paper].stopped:
+                        break
+            own = {name: opened[name] for name in named.values()}
+            folder = reruns.place([*own], request, limit, is_sample)
+            statuses.append(report(runs, own.values(), folder))
+            if store and not without_notebooks:
+                click.echo(
+                    "the notebooks are left out: they read the usual store, and --store names another"
+                )
+            elif statuses[-1] == 0 and not without_notebooks:
+                settings = {
+                    "limit": limit,
+                    "options": request,
+                    "source": source if is_sample else "",
+                }
+                settings = {name: value for name, value in settings.items() if value}
+                run_notebooks(tables, named, settings, folder)
+            if keep and statuses[-1] == 0:
+                statuses.append(keep_run(runs, folder))
+            if UNFINISHED in statuses:
                 break
-    folder = reruns.place([*opened], request, limit, is_sample)
+    return max(statuses)
+
+
+def report(runs, judges, folder):
+    """Save what a run gave, show it, and say why it is not complete; the exit status."""
     reruns.save(runs, folder)
     for paper, run in runs.items():
         click.echo("\n\n".join([*run.sentences(), f"{paper}: {run.notice}\n"]))
-    unread = "; ".join(run.stopped for run in runs.values() if run.stopped)
-    if not any(run.counts["read"].any() for run in runs.values()):
-        unread = unread or UNREAD
-    status = report_end(opened.values(), unread)
+    stopped = "; ".join(run.stopped for run in runs.values() if run.stopped)
+    counts = pd.concat([run.counts for run in runs.values()])
+    unread = UNREAD if counts["unread"].any() and not counts["read"].any() else ""
+    status = report_end(judges, stopped or unread)
     show_page(folder)
-    if store and not without_notebooks:
-        click.echo(
-            "the notebooks are left out: they read the usual store, and --store names another"
-        )
-    elif status == 0 and not without_notebooks:
-        settings = {"limit": limit, "options": request, "source": source if is_sample else ""}
-        settings = {name: value for name, value in settings.items() if value}
-        run_notebooks(tables, named, settings, folder)
-    return keep_run(runs, folder) if keep and status == 0 else status
+    return status
 
 
 def rerun_dhp(targets, judges, request, *, limit, source, price, max_cost, **options):
@@ -253,9 +291,8 @@ def keep_run(runs, folder):
     return 0
 
 
-def open_judges(names, store, *, max_cost, max_calls, price, **live):
+def open_judges(names, store, budget, *, price, **live):
     """Make the judges that a command names, each once, with one budget for all; `live` is for served ones."""
-    budget = Budget(max_cost, max_calls)
     common = {"store": store, "price": price, "budget": budget}
     judges = {}
     for name in dict.fromkeys(names):
@@ -281,7 +318,8 @@ def report_plan(plan, judges):
         click.echo(f"plan: {', '.join(judges)} takes no call")
         return
     total = plan.select_dtypes("number").sum()
-    columns = [name for name in plan if name != "judge" and not name.endswith("_logprobs")]
+    left_out = {"judge"} if len(judges) == 1 else set()
+    columns = [name for name in plan if name not in left_out and not name.endswith("_logprobs")]
     click.echo(plan[columns].to_string(index=False, formatters={"cost": "{:.4f}".format}))
     click.echo(
         f"plan: {total['calls']:,.0f} calls, {total['prompt_tokens']:,.0f} prompt tokens, "

@@ -17,11 +17,20 @@ import pandas as pd
 from nlgjudge.data.recordings import recording, recording_spec
 from nlgjudge.data.scale import MOST_UNREAD, NUMBERS, Scale
 from nlgjudge.judging.estimators import get_estimator
+from nlgjudge.judging.rating_text import LETTERS
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.tasks import MISSING, Reply
 
 COLUMNS = ["item_id", "aspect", "sample_index", "text", "score", "reason"]
 REFUSED = ("refusal", "content_filter")
+# What to do about replies without a rating, by their reason.
+_REMEDIES = {
+    "content_filter": "The server's filter withheld them: take another model or server",
+    "refusal": "The model refuses: take another one",
+    "length": "They are cut off: raise --max-tokens (max_tokens)",
+    "reasoning_only": "All of them is reasoning: raise --max-tokens (max_tokens), or ask for less of it",
+}
+_REMEDY = "Where they do hold one, say with --pattern (pattern) how it is written; else take another model"
 
 
 def responses(
@@ -219,6 +228,46 @@ def _wide(by_name, **how):
         column = (name + ":" + scores["aspect"]).str.removesuffix(":")
         columns.append(scores.assign(column=column))
     return pd.concat(columns).pivot(index="item_id", columns="column", values="score").reset_index()
+
+
+def why_unread(replies: pd.DataFrame, readings: Iterable[Reading]) -> str:
+    """Say why most replies hold no rating, which form was expected, and what to do; empty if most hold one.
+
+    Replies that nobody asked for or gave do not count, and those that a filter withheld only if all are.
+
+    Examples
+    --------
+    >>> replies = responses([Reply("a", "fluency", 0, "", "length")])
+    >>> why_unread(replies, [Reading()]).partition(". ")[0]
+    '1 of 1 hold no rating: expected a number from 1 to 5, got 1 × length'
+    """
+    came = replies[~replies["reason"].isin(MISSING)]
+    withheld = came["reason"] == "content_filter"
+    came = came[~withheld | withheld.all()]
+    unread = came[came["score"].isna()]
+    if 2 * len(unread) <= len(came):
+        return ""
+    texts = unread["text"].map(lambda text: repr(" ".join(text.split())[:100]) * bool(text))
+    known = unread["reason"].where(unread["reason"].isin(_REMEDIES) | (texts == ""), "")
+    kinds = (known + " " + texts).str.strip().value_counts().head(3)
+    got = "; ".join(f"{number} × {kind}" for kind, number in kinds.items())
+    expected = " or ".join(dict.fromkeys(map(_expected, readings)))
+    return (
+        f"{len(unread):,} of {len(came):,} hold no rating: expected {expected}, got {got}. "
+        f"{_REMEDIES.get(unread['reason'].mode()[0], _REMEDY)}"
+    )
+
+
+def _expected(reading):
+    """The form of a reply, in words."""
+    if reading.form == "yes_no":
+        return "yes or no"
+    if reading.form == "choice":
+        return " or ".join(LETTERS[: len(reading.options)])
+    low, high = reading.scale
+    number = "a number" if math.isinf(high) else f"a number from {low:g} to {high:g}"
+    number = f"JSON with {number}" if reading.form == "json" else number
+    return f"{number}, as in {reading.pattern!r}" if reading.pattern else number
 
 
 def reply_counts(responses: pd.DataFrame, examples: int = 0) -> str:
