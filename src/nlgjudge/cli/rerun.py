@@ -34,12 +34,6 @@ def request_parameters(context, option, texts):
     return parameters
 
 
-def checked_amount(context, option, amount):
-    """A finite amount from 0, or several; ValueError for others."""
-    check_amounts(**{option.name: amount})
-    return amount
-
-
 def checked_pattern(context, option, pattern):
     """A regular expression for ratings; ValueError for one without a group, or none at all."""
     Reading(pattern=pattern or "").read("")
@@ -99,13 +93,11 @@ def checked_pattern(context, option, pattern):
     "--price",
     type=(float, float),
     metavar="IN OUT",
-    callback=checked_amount,
     help="Of a million prompt and a million completion tokens.",
 )
 @click.option(
     "--max-cost",
     type=float,
-    callback=checked_amount,
     help="Stop at this cost of all judges together.",
 )
 @click.option("--max-calls", type=click.IntRange(0), help="Stop after this many calls of all.")
@@ -123,6 +115,7 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
     request = {name: options.pop(name) for name in names}
     request["logprobs"] = False if options.pop("without_logprobs") else None
     request = {name: value for name, value in request.items() if value not in (None, {}, "")}
+    check_amounts(price=options["price"], max_cost=options["max_cost"])
     if "dhp" in targets:
         options |= {"limit": limit, "source": source, "plan": plan, "store": store, "keep": keep}
         return rerun_dhp(targets, judges, request, **options)
@@ -164,14 +157,14 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
             click.echo(f"plan: {notice}")
         if plan:
             return 0
+        budget.left = lambda: planned()[0].sum(numeric_only=True)
         statuses = []
         for named in by_run:
             runs = {}
-            with budget.planned(lambda: planned()[0].sum(numeric_only=True)):
-                for paper in tables:
-                    runs[paper] = ask(named, paper)
-                    if runs[paper].stopped:
-                        break
+            for paper in tables:
+                runs[paper] = ask(named, paper)
+                if runs[paper].stopped:
+                    break
             own = {name: opened[name] for name in named.values()}
             folder = reruns.place([*own], request, limit, is_sample)
             statuses.append(report(runs, own.values(), folder))
@@ -318,8 +311,9 @@ def report_plan(plan, judges):
         click.echo(f"plan: {', '.join(judges)} takes no call")
         return
     total = plan.select_dtypes("number").sum()
-    left_out = {"judge"} if len(judges) == 1 else set()
-    columns = [name for name in plan if name not in left_out and not name.endswith("_logprobs")]
+    columns = [name for name in plan if not name.endswith("_logprobs")]
+    if len(judges) == 1:
+        columns.remove("judge")
     click.echo(plan[columns].to_string(index=False, formatters={"cost": "{:.4f}".format}))
     click.echo(
         f"plan: {total['calls']:,.0f} calls, {total['prompt_tokens']:,.0f} prompt tokens, "

@@ -6,7 +6,6 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from numbers import Real
 from types import SimpleNamespace
 from typing import Any
@@ -41,32 +40,9 @@ class Budget:
         self.cost = 0.0
         self.calls = 0
         self.left: Callable[[], pd.Series | dict] | None = None
-        self._too_low = ""
-
-    @contextmanager
-    def planned(self, left: Callable[[], pd.Series | dict]) -> Iterator[None]:
-        """Within, `left()` plans what is left of a whole run: its calls, prompt and completion tokens."""
-        outer, self.left = self.left, self.left or left
-        try:
-            yield
-        finally:
-            self.left = outer
-
-    def check_left(self, said: str, calls: float, cost: float) -> None:
-        """End the run, in these words, if what is left of it is beyond a limit."""
-        for limit, needed in (
-            (self.max_calls, self.calls + calls),
-            (self.max_cost, self.cost + cost),
-        ):
-            if limit is not None and needed > limit:
-                self._too_low = (
-                    f"{said}, beyond the limit of {limit:,}: raise it, or ask for fewer samples"
-                )
 
     def reached(self, in_flight: int = 0, each: float = 0.0) -> str:
         """Say which limit is reached if the calls in flight cost so much each; empty if none is."""
-        if self._too_low:
-            return self._too_low
         if self.max_calls is not None and self.calls >= self.max_calls:
             return f"the limit of {self.max_calls} calls was reached"
         if self.max_cost is not None and self.cost + in_flight * each >= self.max_cost:
@@ -80,10 +56,8 @@ class Budget:
 def check_amounts(**amounts: Any) -> None:
     """Raise a ValueError for an amount, or one of several, that is no finite number from 0; None is no amount."""
     for name, amount in amounts.items():
-        numbers = amount if isinstance(amount, (list, tuple)) else [amount]
-        if amount is not None and not all(
-            isinstance(number, Real) and 0 <= number < math.inf for number in numbers
-        ):
+        numbers = amount if isinstance(amount, (list, tuple)) else [amount or 0]
+        if not all(isinstance(number, Real) and 0 <= number < math.inf for number in numbers):
             raise ValueError(f"{name}={amount!r}: expected finite numbers of at least 0")
 
 

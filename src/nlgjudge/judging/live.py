@@ -22,7 +22,6 @@ from nlgjudge.judging.replies import (
     FILTERED,
     TOP_LOGPROBS,
     CallFailed,
-    Malformed,
     estimate,
     replies_in,
     replies_to,
@@ -41,9 +40,8 @@ PAUSE = 1.0  # seconds before the second of them, twice that before the third
 GIVE_UP = 20  # failed requests in a row
 LOADING = 300  # seconds for a server to load its model
 STORED = ("form", "scale", "options", "pattern")  # of a reading
-REJECTING = (400, 422)  # status of an answer that may name a parameter to leave out
-WITHOUT_LOGPROBS = (*REJECTING, 403, 404, 501)  # of one that may refuse token probabilities
-REFUSING = (*REJECTING, 403)  # of one that may say that a filter refused the prompt
+# Status of an answer that may name a parameter to leave out, or say that a filter refused the prompt.
+REJECTING = (400, 403, 404, 422)
 # A parameter with the server's own default changes nothing, so it is the first to be left out.
 _DEFAULTS = {"temperature": 1, "top_p": 1, "n": 1, "presence_penalty": 0, "frequency_penalty": 0}
 _AT_MOST = re.compile(
@@ -128,7 +126,6 @@ class Live(Judge):
         self.spent = dict.fromkeys(("calls", "prompt_tokens", "completion_tokens"), 0)
         self.reasons = Counter()
         self._answered = 0
-        self._paid = 0
         self._in_flight = 0
         self._top_logprobs = TOP_LOGPROBS
         self._gave_logprobs = False
@@ -255,29 +252,28 @@ class Live(Judge):
 
     async def _complete(self, connected, digest, task):
         """Call the server until a request has its samples, or a limit is reached."""
-        malformed = 0
+        failed = 0
         while missing := self.missing(task, self.store.get(digest)):
             if "logprobs" in self.dropped & {*task.settings}:
                 await self._estimate(connected, digest, task)
                 return
-            mean_cost = self.cost / max(self._paid, 1)
+            mean_cost = self.cost / max(self.spent["calls"] - self._in_flight, 1)
             self.stopped = self.stopped or self.budget.reached(self._in_flight, mean_cost)
             if self.stopped:
                 return
             body, changes = self._body(task, len(missing))
-            try:
-                replies = await self._call(connected, body)
-            except Malformed as error:
-                self._pay(task, [{"text": ""} | error.tokens])
-                malformed += 1
-                if malformed == TRIES:
-                    raise CallFailed(f"{error} ({TRIES} times)") from None
-                await asyncio.sleep(PAUSE * malformed)
-                continue
+            replies = await self._call(connected, body)
             if replies is None:  # the server rejects a parameter, which the next call leaves out
                 continue
             self._pay(task, replies)
             came = [reply for reply in replies if reply["reason"] != NOT_ANSWERED]
+            if not came:
+                failed += 1
+                if failed == TRIES:
+                    raise CallFailed(f"{replies[0]['text']} ({TRIES} times)")
+                await asyncio.sleep(PAUSE * failed)
+                continue
+            self._answered += 1
             if self._as_asked(body, came):
                 changed = [reply | {"changes": changes} for reply in came]
                 self.store.add(digest, self._asked(task), dict(zip(missing, changed)))
@@ -306,7 +302,6 @@ class Live(Judge):
             replies = await self._when_loaded(connected, body)
         finally:
             self._in_flight -= 1
-        self._answered += replies is not None
         return replies
 
     async def _when_loaded(self, connected, body):
@@ -350,11 +345,9 @@ class Live(Judge):
         status = error.status_code
         text = said(error.body or str(error))
         named = f"{error.code} {text}"
-        if status in REFUSING and _FILTERED.search(named):
+        if status in REJECTING and _FILTERED.search(named):
             return [dict(FILTERED) for _ in range(body.get("n", 1))]
-        refuses_logprobs = "logprobs" in body and _LOGPROBS.search(named)
-        may_reject = WITHOUT_LOGPROBS if refuses_logprobs else REJECTING
-        rejects = status in may_reject and not _TOO_LONG.search(named)
+        rejects = status in REJECTING and not _TOO_LONG.search(named)
         if rejects and self._leave_out(text, error.param, body):
             return None
         if 300 <= status < 400:
@@ -403,11 +396,12 @@ class Live(Judge):
 
     def _drop(self, name, value=None):
         """Send a parameter no more, and say so."""
-        is_new = name not in self.dropped
+        if name in self.dropped:
+            return
         self.dropped.add(name)
         renamed = {"max_completion_tokens": value} if name == "max_tokens" else {}
         say_changes(self, {name: None} | renamed)
-        if name == "n" and is_new:
+        if name == "n":
             self._plan_again()
 
     def _plan_again(self):
@@ -415,10 +409,15 @@ class Live(Judge):
         left = self.budget.left() if self.budget.left else plan(self, self._tasks)
         read, written = self.price or (0, 0)
         cost = (left["prompt_tokens"] * read + left["completion_tokens"] * written) / 1e6
-        said = f"one sample a call takes {left['calls']:,.0f} more calls"
-        said += f", cost {cost:.4f}" * bool(self.price)
+        said = f"one sample a call takes {left['calls']:,.0f} more calls, cost {cost:.4f}"
         warnings.warn(f"{self.name}: {said}", stacklevel=2)
-        self.budget.check_left(said, left["calls"], cost)
+        budget = self.budget
+        needs = (
+            (budget.max_calls, budget.calls + left["calls"]),
+            (budget.max_cost, budget.cost + cost),
+        )
+        if any(limit is not None and needed > limit for limit, needed in needs):
+            raise JudgeError(f"{said}, beyond the limit: raise it, or ask for fewer samples")
 
     def _body(self, task, count):
         """A request's body for `count` samples, and what differs from what was asked, None for what is left out."""
@@ -470,7 +469,6 @@ class Live(Judge):
 
     def _pay(self, task, replies):
         """Count what an answer costs; without usage, at four characters a token as the plan does."""
-        self._paid += 1
         for reply in replies:
             prompt, completion = reply.get("prompt_tokens"), reply.get("completion_tokens")
             self.spent["prompt_tokens"] += prompt or 0
@@ -480,7 +478,7 @@ class Live(Judge):
             if prompt is None or completion is None:
                 prompt = prompt_tokens(task) / len(replies)
                 completion = assumed_length(task)
-                if reply["text"]:
+                if reply["reason"] != NOT_ANSWERED:
                     completion = len(reply["text"]) / CHARACTERS + 1
                     self.say(
                         "the server reports no token usage: cost counts four characters as a token"

@@ -32,14 +32,6 @@ class CallFailed(Exception):
     """One call failed for good; others may not."""
 
 
-class Malformed(CallFailed):
-    """An answer with status 200 holds no reply; another try may. `tokens` is what this one took."""
-
-    def __init__(self, message, tokens):
-        super().__init__(message)
-        self.tokens = tokens
-
-
 def replies_in(content):
     """The replies of a chat completion, as the store has them; tokens are shared among them.
 
@@ -47,26 +39,21 @@ def replies_in(content):
     `reasoning_only` (the server put all into its reasoning), `tool_calls` (into a call of a tool) or `empty`. A text
     that was cut has the reason `length`, too. Tokens are None unless the server counts them in whole numbers, and token
     probabilities are kept only if each is a logarithm and they add up to 1 at most. A reply that the server broke off
-    is `not answered`, and its text says why. Without any other reply, Malformed.
+    is `not answered`, and its text says why; so is an answer without any reply.
     """
-    replies = []
-    tokens = {}
+    got = shortened(content.decode(errors="replace"), SHOWN)
+    failed = {"text": f"expected a chat completion, JSON with choices; got {got!r}"}
+    failed["reason"] = NOT_ANSWERED
     try:
         answer = without_key(json.loads(content))
-        tokens = _tokens(answer.get("usage"), 1)
+        failed |= _tokens(answer.get("usage"), 1)
         choices = [answer] if answer.get("error") else answer["choices"]
         names = {"model": answer.get("model"), "fingerprint": answer.get("system_fingerprint")}
         shared = {name: _text(value) for name, value in names.items() if isinstance(value, str)}
         shared |= _tokens(answer.get("usage"), len(choices))
-        replies = [shared | _reply(choice) for choice in choices]
+        return [shared | _reply(choice) for choice in choices] or [failed]
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
-        pass
-    if not replies:
-        got = shortened(content.decode(errors="replace"), SHOWN)
-        raise Malformed(f"expected a chat completion, JSON with choices; got {got!r}", tokens)
-    if all(reply["reason"] == NOT_ANSWERED for reply in replies):
-        raise Malformed(replies[0]["text"], tokens)
-    return replies
+        return [failed]
 
 
 def said(error):

@@ -23,14 +23,6 @@ from nlgjudge.judging.tasks import MISSING, Reply
 
 COLUMNS = ["item_id", "aspect", "sample_index", "text", "score", "reason"]
 REFUSED = ("refusal", "content_filter")
-# What to do about replies without a rating, by their reason.
-_REMEDIES = {
-    "content_filter": "The server's filter withheld them: take another model or server",
-    "refusal": "The model refuses: take another one",
-    "length": "They are cut off: raise --max-tokens (max_tokens)",
-    "reasoning_only": "All of them is reasoning: raise --max-tokens (max_tokens), or ask for less of it",
-}
-_REMEDY = "Where they do hold one, say with --pattern (pattern) how it is written; else take another model"
 
 
 def responses(
@@ -247,27 +239,24 @@ def why_unread(replies: pd.DataFrame, readings: Iterable[Reading]) -> str:
     unread = came[came["score"].isna()]
     if 2 * len(unread) <= len(came):
         return ""
-    texts = unread["text"].map(lambda text: repr(" ".join(text.split())[:100]) * bool(text))
-    known = unread["reason"].where(unread["reason"].isin(_REMEDIES) | (texts == ""), "")
-    kinds = (known + " " + texts).str.strip().value_counts().head(3)
+    texts = unread["text"].map(lambda text: f" {' '.join(text.split())[:100]!r}" if text else "")
+    kinds = (unread["reason"] + texts).value_counts().head(3)
     got = "; ".join(f"{number} × {kind}" for kind, number in kinds.items())
     expected = " or ".join(dict.fromkeys(map(_expected, readings)))
     return (
-        f"{len(unread):,} of {len(came):,} hold no rating: expected {expected}, got {got}. "
-        f"{_REMEDIES.get(unread['reason'].mode()[0], _REMEDY)}"
+        f"{len(unread):,} of {len(came):,} hold no rating: expected {expected}, got {got}. Where they hold one, say "
+        "with --pattern (options={'pattern': ...}) how it is written; where they are cut off (length) or all "
+        "reasoning, raise --max-tokens; else take another model, or a server without a filter (content_filter)"
     )
 
 
 def _expected(reading):
     """The form of a reply, in words."""
-    if reading.form == "yes_no":
-        return "yes or no"
-    if reading.form == "choice":
-        return " or ".join(LETTERS[: len(reading.options)])
     low, high = reading.scale
-    number = "a number" if math.isinf(high) else f"a number from {low:g} to {high:g}"
-    number = f"JSON with {number}" if reading.form == "json" else number
-    return f"{number}, as in {reading.pattern!r}" if reading.pattern else number
+    number = f"a number from {low:g} to {high:g}"
+    forms = {"yes_no": "yes or no", "json": f"JSON with {number}"}
+    forms["choice"] = " or ".join(LETTERS[: len(reading.options)])
+    return forms.get(reading.form, number) + f", as in {reading.pattern!r}" * bool(reading.pattern)
 
 
 def reply_counts(responses: pd.DataFrame, examples: int = 0) -> str:

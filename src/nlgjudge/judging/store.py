@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from filelock import FileLock, Timeout
 
-from nlgjudge.judging.tasks import keys
+from nlgjudge.judging.tasks import key, one_spelling
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS replies (
@@ -159,8 +159,8 @@ class Store:
         return {sample: json.loads(reply) for sample, reply in rows}
 
     def key(self, request: dict, endpoint: str) -> str:
-        """Key of a request; the earlier one, if replies are stored under it."""
-        now, earlier = keys(request, endpoint)
+        """Key of a request; if replies are stored under it, the one that tells 0.0 from 0."""
+        now, earlier = _keys(request, endpoint)
         return earlier if earlier != now and self.get(earlier) else now
 
     def is_empty(self) -> bool:
@@ -254,6 +254,10 @@ class Store:
         self._insert(rows)
 
 
+def _keys(request, endpoint):
+    return [key(request, endpoint, spelled) for spelled in (one_spelling, dict)]
+
+
 def _json(value):
     return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
 
@@ -263,7 +267,7 @@ def _exported(line, place):
     try:
         asked = json.loads(line)
         digest, sample, reply = (asked.pop(name) for name in ("key", "sample", "reply"))
-        expected = keys(asked["request"], asked["endpoint"])
+        expected = _keys(asked["request"], asked["endpoint"])
         row = digest, int(sample), asked, _REPLY | reply
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{place}: not a stored reply ({error!r})") from error

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from nlgjudge.judging.prompts import FIELDS, texts
@@ -206,22 +206,17 @@ def endpoint(url: str = "") -> str:
     return f"{scheme}://{host}{'/'.join(path)}"
 
 
-def one_spelling(value: Any) -> Any:
+def one_spelling(request: dict) -> dict:
     """Write equal numbers alike at any depth: 0.0 as 0."""
-    if isinstance(value, dict):
-        return {name: one_spelling(part) for name, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [one_spelling(part) for part in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return json.loads(json.dumps(request), parse_float=_number)
 
 
-def keys(request: dict, endpoint: str) -> list[str]:
-    """The `key` of a request, and the one that it had while 0 and 0.0 made two requests."""
-    wholes = [{"endpoint": endpoint, "request": one} for one in (one_spelling(request), request)]
-    texts = [json.dumps(whole, sort_keys=True, ensure_ascii=False) for whole in wholes]
-    return [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+def _number(text):
+    return int(float(text)) if float(text).is_integer() else float(text)
 
 
-def key(request: dict, endpoint: str) -> str:
+def key(request: dict, endpoint: str, spelled=one_spelling) -> str:
     """Digest of a request as it is asked and of where it goes, by which its replies are stored."""
-    return keys(request, endpoint)[0]
+    whole = {"endpoint": endpoint, "request": spelled(request)}
+    text = json.dumps(whole, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -10,13 +10,12 @@ import pandas as pd
 from nlgjudge.data.benchmarks import load
 from nlgjudge.data.checks import check_known, first, unknown
 from nlgjudge.data.fetch import DataUnavailable
-from nlgjudge.judging.judge import Budget
 from nlgjudge.judging.planning import COUNTS, Count
 from nlgjudge.judging.prompts import Prompt, prompt
 from nlgjudge.judging.replies import FALLBACK, FALLBACK_SAMPLES
 from nlgjudge.judging.run import SAMPLING, get_judge, judge_items, sampling_settings
 from nlgjudge.judging.scoring import why_unread
-from nlgjudge.judging.tasks import MISSING, NOT_ANSWERED, NOT_ASKED
+from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
 from nlgjudge.papers.coascore.aspects import stage_prompt
 from nlgjudge.papers.coascore.chain import coascore
 from nlgjudge.papers.folders import papers
@@ -185,10 +184,9 @@ class Part(NamedTuple):
             settings=sampling,
             pattern=options.get("pattern", ""),
         )
-        asked, found = chain.aspect_scores, chain.responses
-        is_unasked = found["reason"].eq("no_aspect_scores")
-        is_unasked &= found["item_id"].isin(asked.loc[asked["reason"].isin(MISSING), "item_id"])
-        return found.assign(reason=found["reason"].mask(is_unasked, NOT_ASKED))
+        if judge.stopped:  # nobody asked for the aspects of what has none
+            return chain.responses.replace({"reason": {"no_aspect_scores": NOT_ASKED}})
+        return chain.responses
 
 
 def tables_of(paper: str) -> list[str]:
@@ -350,11 +348,9 @@ def ask_all(parts, judges, options, report):
     for part in parts:
         judge = judges[part.row.row]
         calls, cost = judge.spent["calls"], judge.cost
-        budget = next((one.budget for one in judge.judges if one.asks), Budget())
-        with budget.planned(lambda: plan_of(parts, judges, options, None).sum(numeric_only=True)):
-            if stopped := _try_out(part, judge, options):
-                break
-            responses = part.ask(judge, options)
+        if stopped := _try_out(part, judge, options):
+            break
+        responses = part.ask(judge, options)
         spent = judge.spent["calls"] - calls, judge.cost - cost
         replies[part.key] = responses
         counts[part.key] = _count_replies(part, responses, judge, spent, options)

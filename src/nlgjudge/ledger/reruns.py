@@ -200,7 +200,8 @@ def rerun(
     for name in options or {}:
         check_known("option", name, OPTIONS)
     options = {name: value for name, value in (options or {}).items() if value is not None}
-    limits = {"price": price, "budget": Budget(max_cost)}
+    budget = Budget(max_cost)
+    limits = {"price": price, "budget": budget}
     judges = judges_of_rows(paper, artefacts, judge, limits)
     parts = [part for part in parts_of(paper, artefacts) if part.row.row in judges]
     benchmarks, absent = benchmarks_of(parts, source)
@@ -230,6 +231,7 @@ def rerun(
             "SAMPLE: only the repository's sample is available, so nothing was asked. Fetch the real "
             "data (`nlgjudge data fetch`), or pass source='sample' to ask about the sample."
         )
+    budget.left = lambda: plan_of(parts, judges, options, price).sum(numeric_only=True)
     replies, counts, stopped = ask_all(parts, judges, options, report)
     parts = [part for part in parts if part.key in replies]
     scores = {part.key: _scores(part, replies[part.key]) for part in parts}
