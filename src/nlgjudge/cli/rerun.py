@@ -7,7 +7,7 @@ import pandas as pd
 
 import nlgjudge as nj
 from nlgjudge import workflow
-from nlgjudge.cli import FAILED, STATUS, UNFINISHED, cli, command
+from nlgjudge.cli import FAILED, STATUS, UNFINISHED, cli, command, echo
 from nlgjudge.cli.files import STORE, open_store
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
@@ -141,7 +141,7 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
                 options=request,
                 notebook="rerun",
                 plan_only=plan_only,
-                report=lambda line: click.echo(f"{paper}: {line}", err=True),
+                report=lambda line: echo(f"{paper}: {line}", err=True),
             )
 
         def planned():
@@ -154,7 +154,7 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
         plans, notices = planned()
         report_plan(plans, opened)
         for notice in notices:
-            click.echo(f"plan: {notice}")
+            echo(f"plan: {notice}")
         if plan:
             return 0
         budget.left = lambda: planned()[0].sum(numeric_only=True)
@@ -169,7 +169,7 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
             folder = reruns.place([*own], request, limit, is_sample)
             statuses.append(report(runs, own.values(), folder))
             if store and not without_notebooks:
-                click.echo(
+                echo(
                     "the notebooks are left out: they read the usual store, and --store names another"
                 )
             elif statuses[-1] == 0 and not without_notebooks:
@@ -191,7 +191,7 @@ def report(runs, judges, folder):
     """Save what a run gave, show it, and say why it is not complete; the exit status."""
     reruns.save(runs, folder)
     for paper, run in runs.items():
-        click.echo("\n\n".join([*run.sentences(), f"{paper}: {run.notice}\n"]))
+        echo("\n\n".join([*run.sentences(), f"{paper}: {run.notice}\n"]))
     stopped = "; ".join(run.stopped for run in runs.values() if run.stopped)
     counts = pd.concat([run.counts for run in runs.values()])
     unread = UNREAD if counts["unread"].any() and not counts["read"].any() else ""
@@ -222,7 +222,7 @@ def rerun_dhp(targets, judges, request, *, limit, source, price, max_cost, **opt
     settings = {name: value for name, value in settings.items() if value}
     folder = reruns.place(judges, request, limit, is_sample)
     workflow.run_notebook("dhp_discernment", settings, folder)
-    click.echo("\n\n".join([*reruns.read_rerun(folder).sentences(), ""]))
+    echo("\n\n".join([*reruns.read_rerun(folder).sentences(), ""]))
     show_page(folder)
     return 0
 
@@ -230,7 +230,7 @@ def rerun_dhp(targets, judges, request, *, limit, source, price, max_cost, **opt
 def show_page(folder):
     """Write the page of a judge's results, and say where it is."""
     workflow.run_page(folder)
-    click.echo(f"all tables on one page: {folder / 'index.html'}")
+    echo(f"all tables on one page: {folder / 'index.html'}")
 
 
 def available(tables, named, source):
@@ -255,7 +255,7 @@ def available(tables, named, source):
     if real:
         absent += [paper for paper in samples if paper not in real]
     if absent:
-        click.echo(f"left out because the data are not here: {', '.join(dict.fromkeys(absent))}")
+        echo(f"left out because the data are not here: {', '.join(dict.fromkeys(absent))}")
     return {paper: tables[paper] for paper in real or samples}, not real
 
 
@@ -268,19 +268,19 @@ def run_notebooks(tables, named, settings, folder):
             judge = {row: named[row] for row in rerun_requests.rows_of(paper, own) if row in named}
             sentences = [text for table in own for text in results.sentences(paper, table)]
             workflow.run_notebook(name, {"judge": judge, **settings}, folder, sentences)
-            click.echo(f"ran {name}")
+            echo(f"ran {name}")
 
 
 def keep_run(runs, folder):
     """Copy a run that may be kept; the exit status."""
     refused = {paper: run.notice for paper, run in runs.items() if not run.enters}
     for paper, notice in refused.items():
-        click.echo(f"nlgjudge: {paper} is not kept: {notice}", err=True)
+        echo(f"nlgjudge: {paper} is not kept: {notice}", err=True)
     if refused:
         return FAILED
     cells = pd.concat([run.cells for run in runs.values()], ignore_index=True)
     path = ledger.keep(folder.name, cells)
-    click.echo(f"kept in {path.relative_to(workplace())}")
+    echo(f"kept in {path.relative_to(workplace())}")
     return 0
 
 
@@ -296,32 +296,32 @@ def open_judges(names, store, budget, *, price, **live):
 
 def refuse_sample(source, planned, names):
     """Say that only the sample is here, and whether a served judge may not be asked about it."""
-    click.echo(f"SAMPLE: {SAMPLE_NOTICE}; `nlgjudge data fetch` downloads the real data")
+    echo(f"SAMPLE: {SAMPLE_NOTICE}; `nlgjudge data fetch` downloads the real data")
     is_served = any("openai:" in name for name in names)
     refused = source == "auto" and not planned and is_served
     if refused:
         message = "nothing was asked. Give --source sample to ask about the sample"
-        click.echo(f"nlgjudge: {message}", err=True)
+        echo(f"nlgjudge: {message}", err=True)
     return refused
 
 
 def report_plan(plan, judges):
     """Print what each row takes, and all together."""
     if not len(plan) or not any(judge.asks for judge in judges.values()):
-        click.echo(f"plan: {', '.join(judges)} takes no call")
+        echo(f"plan: {', '.join(judges)} takes no call")
         return
     total = plan.select_dtypes("number").sum()
     columns = [name for name in plan if not name.endswith("_logprobs")]
     if len(judges) == 1:
         columns.remove("judge")
-    click.echo(plan[columns].to_string(index=False, formatters={"cost": "{:.4f}".format}))
-    click.echo(
+    echo(plan[columns].to_string(index=False, formatters={"cost": "{:.4f}".format}))
+    echo(
         f"plan: {total['calls']:,.0f} calls, {total['prompt_tokens']:,.0f} prompt tokens, "
         f"{total['completion_tokens']:,.0f} completion tokens, {total['cached']:,.0f} of "
         f"{total['samples']:,.0f} replies stored already or shared, {_cost(total.get('cost'))}"
     )
     if "tokens_without_logprobs" in total:
-        click.echo(
+        echo(
             f"plan: if the server gives no token probabilities, {FALLBACK_SAMPLES} replies an item estimate "
             f"them: {total['tokens_without_logprobs']:,.0f} completion tokens, "
             f"{_cost(total.get('cost_without_logprobs'))}"
@@ -345,7 +345,7 @@ def report_end(judges, unread=""):
     stopped = [judge.stopped for judge in judges if judge.stopped]
     messages += [f"stopped: {why}; the same command goes on from there" for why in stopped[:1]]
     for message in messages:
-        click.echo(f"nlgjudge: {message}", err=True)
+        echo(f"nlgjudge: {message}", err=True)
     if stopped:
         return UNFINISHED
     return FAILED if messages else 0

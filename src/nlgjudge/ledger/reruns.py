@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.data.checks import check_known
+from nlgjudge.data.markup import shown
 from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
 from nlgjudge.data.recordings import RECORDINGS, available
 from nlgjudge.judging.judge import Budget
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import matplotlib.figure
+    from IPython.display import Markdown
 
 LINE = ["paper", "artefact", "row", "dataset", "level", "coefficient"]  # of the means
 MEANS = [*LINE, "aspects", "ours", "ci_low", "ci_high", "published", "model"]
@@ -130,12 +132,23 @@ class Rerun(NamedTuple):
             yield whole
 
     def __repr__(self):
-        return "\n".join([*self.sentences(), *self.notice.splitlines()])
+        return shown("\n".join([*self.sentences(), *self.notice.splitlines()]))
 
     def _repr_markdown_(self):
-        parts = [text.partition(": ") for text in self.sentences()]
+        parts = [shown(text, "markdown").partition(": ") for text in self.sentences()]
         lines = [f"**{table}:** {rest}" for table, _, rest in parts]
-        return "\n\n".join([*lines, *self.notice.splitlines()])
+        return "\n\n".join(
+            [*lines, *(shown(text, "markdown") for text in self.notice.splitlines())]
+        )
+
+    def left_open(self) -> Markdown:
+        """List what the paper leaves open, and what a server did in place of what was asked, by row."""
+        from IPython.display import Markdown
+
+        asked = self.counts.reset_index()
+        asked = asked[asked["left open"] != ""].groupby("left open", sort=False)["row"].unique()
+        lines = [shown(f"{', '.join(rows)}: {note}", "markdown") for note, rows in asked.items()]
+        return Markdown("\n".join(f"- {line}" for line in lines))
 
 
 def rerun(
