@@ -16,7 +16,6 @@ from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.replies import FALLBACK_SAMPLES
 from nlgjudge.ledger import ledger, rerun_requests, reruns
 
-UNREAD = "no reply could be read; where they hold ratings, say with --pattern how these are written"
 POSITIVE = click.FloatRange(0, min_open=True)
 
 
@@ -192,10 +191,7 @@ def report(runs, judges, folder):
     reruns.save(runs, folder)
     for paper, run in runs.items():
         echo("\n\n".join([*run.sentences(), f"{paper}: {run.notice}\n"]))
-    stopped = "; ".join(run.stopped for run in runs.values() if run.stopped)
-    counts = pd.concat([run.counts for run in runs.values()])
-    unread = UNREAD if counts["unread"].any() and not counts["read"].any() else ""
-    status = report_end(judges, stopped or unread)
+    status = report_end(judges, "; ".join(run.stopped for run in runs.values() if run.stopped))
     show_page(folder)
     return status
 
@@ -332,7 +328,7 @@ def _cost(cost):
     return "cost unknown (give --price)" if cost is None else f"cost {cost:.4f}"
 
 
-def report_end(judges, unread=""):
+def report_end(judges, unread):
     """Print why a run is not complete; the exit status."""
     messages = [unread] if unread else []
     for judge in judges:

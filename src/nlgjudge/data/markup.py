@@ -16,7 +16,7 @@ _WRITTEN = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "\n": " "}
 _WRITTEN |= {"$": "<span>&#36;</span>", "\\": "<span>&#92;</span>"}
 
 
-def shown(text: str, form: str = "text") -> str:
+def shown(text: object, form: str = "text") -> str:
     """Write a text for a terminal (``text``), ``html`` or ``markdown``, where it is shown as it is.
 
     The form ``table`` is HTML whose texts are escaped already, but for mathematics; ``value`` is Markdown of ours that

@@ -57,7 +57,9 @@ def check_amounts(**amounts: Any) -> None:
     """Raise a ValueError for an amount, or one of several, that is no finite number from 0; None is no amount."""
     for name, amount in amounts.items():
         numbers = amount if isinstance(amount, (list, tuple)) else [amount or 0]
-        if not all(isinstance(number, Real) and 0 <= number < math.inf for number in numbers):
+        if not all(
+            isinstance(number, (int, float)) and 0 <= number < math.inf for number in numbers
+        ):
             raise ValueError(f"{name}={amount!r}: expected finite numbers of at least 0")
 
 

@@ -409,7 +409,8 @@ class Live(Judge):
         left = self.budget.left() if self.budget.left else plan(self, self._tasks)
         read, written = self.price or (0, 0)
         cost = (left["prompt_tokens"] * read + left["completion_tokens"] * written) / 1e6
-        said = f"one sample a call takes {left['calls']:,.0f} more calls, cost {cost:.4f}"
+        said = f"one sample a call takes {left['calls']:,.0f} more calls"
+        said += f", cost {cost:.4f}" * bool(self.price)
         warnings.warn(f"{self.name}: {said}", stacklevel=2)
         budget = self.budget
         needs = (
@@ -417,7 +418,9 @@ class Live(Judge):
             (budget.max_cost, budget.cost + cost),
         )
         if any(limit is not None and needed > limit for limit, needed in needs):
-            raise JudgeError(f"{said}, beyond the limit: raise it, or ask for fewer samples")
+            error = JudgeError(f"{said}, beyond the limit: raise it, or ask for fewer samples")
+            error.status = 3  # of a command that stopped at a limit
+            raise error
 
     def _body(self, task, count):
         """A request's body for `count` samples, and what differs from what was asked, None for what is left out."""

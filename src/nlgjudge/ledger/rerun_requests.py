@@ -367,15 +367,15 @@ def _try_out(part, judge, options):
 
     The replies are stored, so that the whole run takes no call more for them.
     """
-    unit = part.items["doc_id" if "other" in part.items else "item_id"]  # both orders of a pair
-    units = part.items.assign(unit=unit).drop_duplicates("unit").sample(frac=1, random_state=0)
+    if not judge.asks:
+        return ""
+    unit = "doc_id" if "other" in part.items else "item_id"  # both orders of a pair
+    units = part.items.drop_duplicates(unit).sample(frac=1, random_state=0)
     replies = len(part.items) * part.sent(options)[0] * len(part.aspects)
     few = max(3, TRIED * len(units) // replies)  # one text may be refused
-    if not judge.asks or few >= len(units):
-        return ""
-    of_each = units.groupby("doc_id").cumcount()
-    tried = units.loc[of_each.sort_values(kind="stable").index[:few], "unit"]
-    responses = part._replace(items=part.items[unit.isin(tried)]).ask(judge, options)
+    of_each = units.groupby("doc_id").cumcount().sort_values(kind="stable")
+    tried = part.items[unit].isin(units.loc[of_each.index[:few], unit])
+    responses = part._replace(items=part.items[tried]).ask(judge, options)
     how = {"pattern": options["pattern"]} if "pattern" in options else {}
     readings = [prompt._replace(**how).reading for prompt in part.prompts.values()]
     why = why_unread(responses, readings)
