@@ -239,7 +239,7 @@ def test_no_name_is_markup_in_what_a_notebook_displays(labels):
     evil = EVIL[:-1]  # half a character is no text of a table
     name = evil.replace(":", "")  # which ends a name in a column
     table = {f"human:{name}:{name}{i}": labels[:: 1 - 2 * i] for i in range(2)}
-    table |= {f"judge:{name}": labels, "system": [f"{evil}{i % 3}" for i in range(24)]}
+    table |= {f"judge:j{name}": labels, "system": [f"{evil}{i % 3}" for i in range(24)]}
     table |= {"source": [f"{evil}{i // 3}" for i in range(24)], "hypothesis": ["text"] * 24}
     mine = nj.data.own_data(pd.DataFrame(table))
     chats = nj.load("topical_chat", "sample")
