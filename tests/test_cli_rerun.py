@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
-from loopback import Loopback, completion
+from loopback import Loopback, completion, error
 from nlgjudge import workflow
 from nlgjudge.cli import FAILED, UNFINISHED, main
 from nlgjudge.ledger import ledger, reruns
@@ -188,6 +188,127 @@ def test_a_budget_is_for_all_judges_of_a_command(house, run):
     assert {json.loads(body)["model"] for body in server.requests} == {"a", "b"}
 
 
+EVIL = "<script>x</script> $x^2$ \\(x\\) [a](javascript:x) \x1b[2J `b` **c**\n# =1+1 \ud83d"
+
+
+def is_inert(text, form):
+    """Whether none of `EVIL` is markup; in HTML, entities and the cells' own styles are no text."""
+    spoilt = [r"\x1b", "[\ud800-\udfff]"]
+    if form != "text":
+        spoilt += ["<script>x", r"\$x", r"\\\(x"]
+    if form == "markdown":
+        spoilt += [r"\]\(", "`b`", r"\*\*c", "(?m)^# ="]
+    return not any(re.search(pattern, text) for pattern in spoilt)
+
+
+def test_nothing_foreign_is_markup(house, run, monkeypatch):
+    """A server's name for its model, its error and a judge's name, on pages, in notebooks and on a terminal."""
+    texts, _ = people(["geval/table2"])
+    monkeypatch.setattr(workflow, "run_page", run_page)
+
+    def answer(number, _, body):
+        request = json.loads(body)
+        if number % 9 == 5:
+            return error(400, EVIL)
+        text = texts[request["messages"][0]["content"]]
+        return completion([text] * request.get("n", 1), model=EVIL)
+
+    line = "geval/table2 --without-logprobs --without-notebooks --judge"
+    with Loopback(answer) as server:
+        found = run(server, f"{line} {shlex.quote('openai:' + EVIL[:-1].replace('=', ''))}")
+    assert (
+        "answered by <script>x" in found.stderr and "failed, most often with: <scr" in found.stderr
+    )
+    assert is_inert(found.stdout, "text") and is_inert(found.stderr, "text")
+    assert "eavesdropping" not in found.stderr
+    folder = folder_of(house)
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert "&lt;script&gt;x" in page and "<script>x" not in page and 'javascript:x"' not in page
+    assert not re.search(r"<(strong|code)>(c|b)<", page) and "\x1b" not in page
+    cells = re.findall(r"<table[^>]*>", page)
+    assert cells and all("T_" in cell or "mathjax_ignore" in cell for cell in cells)
+    saved = reruns.read_rerun(folder)
+    assert is_inert(repr(saved), "text") and is_inert(saved._repr_markdown_(), "markdown")
+    assert is_inert(saved.left_open().data, "markdown")
+    for table in saved.tables():
+        assert is_inert(repr(table), "text") and is_inert(table._repr_html_(), "html")
+
+
+@pytest.mark.parametrize("labels", [[1, 2, 3, 4, 5, 4] * 4, ["pass", "fail"] * 12])
+def test_no_name_is_markup_in_what_a_notebook_displays(labels):
+    evil = EVIL[:-1]  # half a character is no text of a table
+    name = evil.replace(":", "")  # which ends a name in a column
+    table = {f"human:{name}:{name}{i}": labels[:: 1 - 2 * i] for i in range(2)}
+    table |= {f"judge:j{name}": labels, "system": [f"{evil}{i % 3}" for i in range(24)]}
+    table |= {"source": [f"{evil}{i // 3}" for i in range(24)], "hypothesis": ["text"] * 24}
+    mine = nj.data.own_data(pd.DataFrame(table))
+    chats = nj.load("topical_chat", "sample")
+    base = {"judge": lambda item: len(item.hypothesis) % 5 + 1, "prompt": "{{hypothesis}} 1 to 5?"}
+    base["judge"].__name__ = evil
+    table = nj.Table("geval", "table2")
+    table.rerun(base["judge"], source="sample")
+    results = [mine, nj.report(mine), table]
+    results += [nj.ablation(chats, base, {"system": evil}, ["coherence"], permutations=9)]
+    for result in results:
+        assert "script" in repr(result) and is_inert(repr(result), "text")
+        assert is_inert(result._repr_html_(), "html")
+    finding = nj.Finding("mine", "Which?", "{best} by {value:.2f}.")
+    found = finding.check({"best": evil, "value": 1.0, evil: (1, 0, 2)}, judge=evil).data
+    assert "script" in found and is_inert(found, "html") and "](" not in found
+
+
+@pytest.mark.parametrize("is_refused", [True, False])
+def test_one_sample_a_call_is_planned_again_for_all_that_a_command_asks(house, run, is_refused):
+    """392 prompts of 20 samples by the judge whose server refuses, and 200 by another judge."""
+    texts, _ = people(["geval/table2", "chatgpt/table6"])
+
+    def answer(_, __, body):
+        request = json.loads(body)
+        if is_refused and "n" in request:
+            return error(400, "n must be 1", param="n")
+        return completion([texts[request["messages"][0]["content"]]], model="m")
+
+    line = "geval/table2 chatgpt/table6 --without-notebooks --without-logprobs --judge G-EVAL-4=openai:m"
+    line += " --judge openai:b --samples 20"
+    with Loopback(answer) as server:
+        found = run(server, f"{line} --max-calls 700")
+        assert len(server.requests) == 1 and found.returncode == UNFINISHED, found.stderr
+    calls = 20 * 392 + 200 - (not is_refused)
+    assert (
+        f"one sample a call takes {calls:,} more calls, beyond the limit: raise it" in found.stderr
+    )
+
+
+def test_each_judge_of_all_rows_is_a_run_of_its_own(house, run):
+    texts, _ = people(["geval/table2"])
+    line = "geval/table2 --judge openai:good --judge openai:noisy --without-notebooks"
+    with answering(texts) as server:
+        plan = run(server, f"{line} --plan")
+        assert "plan: 800 calls" in plan.stdout and "openai:noisy" in plan.stdout
+        assert not server.requests
+        limited = run(server, f"{line} --max-calls 500")
+        assert limited.returncode == UNFINISHED and len(server.requests) == 500
+        found = run(server, line)
+        assert found.returncode == 0 and len(server.requests) == 800, found.stderr
+    assert {json.loads(body)["model"] for body in server.requests} == {"good", "noisy"}
+    folders = sorted((house / "build" / "reruns").iterdir())
+    assert [folder.name for folder in folders] == ["good-sample", "noisy-sample"]
+    for folder, name in zip(folders, ("openai:good", "openai:noisy")):
+        assert set(pd.read_csv(folder / "replies.csv")["judge"]) == {name}
+        assert f"{name} in the place of 2 rows" in found.stdout
+
+
+def test_rows_that_nobody_asked_are_not_unread(house, run):
+    texts, _ = people(["coascore/table5"])
+    with answering(texts) as server:
+        found = run(server, "coascore/table5 --judge openai:m --max-calls 9 --without-notebooks")
+        assert len(server.requests) == 9
+    assert found.returncode == UNFINISHED and "limit of 9 calls" in found.stderr
+    assert "hold no rating" not in found.stderr and "could be read" not in found.stderr
+    counts = pd.read_csv(folder_of(house) / "replies.csv")
+    assert counts["missing"].sum() > 0 == counts["unread"].sum()
+
+
 def test_rows_that_send_the_same_are_asked_once_and_say_what_was_sent(house, run):
     """A server without token probabilities: G-Eval's two rows are then the same twenty samples."""
     texts, expected = people(["geval/table2"])
@@ -252,7 +373,7 @@ def test_mostly_unread_replies_stop_the_run_with_what_they_say(house, run):
         found = run(server, "geval/table2 chatgpt/table6 --judge openai:m --without-logprobs")
         assert len(server.requests) <= 50
     assert found.returncode == FAILED
-    for part in ("stopped: ", "hold no rating: ", "--pattern", "× 'No a.'"):
+    for part in ("stopped: ", "a number from 1 to 3", "--pattern", "× no_rating 'No a.'"):
         assert part in found.stderr
     # A page of a run that gave nothing.
     assert len(reruns.read_rerun(folder_of(house)).cells) == 0
@@ -290,6 +411,10 @@ def test_a_cell_needs_half_of_its_items_rated(house, run):
         ("dhp geval --judge openai:m", "rerun it alone"),
         ("geval/table22 --judge openai:m", "no table 'table22': did you mean 'table2'"),
         ("geval --judge G-EVAL4=openai:m", "'G-EVAL4': did you mean 'G-EVAL-4'"),
+        ("geval --judge G-EVAL-4=openai:m --judge G-EVAL-4=openai:n", "one judge in a run"),
+        ("geval --judge openai:m --judge openai:n --judge G-EVAL-4=openai:o", "one judge in a run"),
+        ("geval --judge openai:m --price 1 2 --max-cost nan", "max_cost=nan: expected finite"),
+        ("geval --judge openai:m --price -1 2 --plan", "price=(-1.0, 2.0): expected finite"),
     ],
 )
 def test_a_slip_is_named_before_a_call(house, run, line, message):

@@ -3,6 +3,7 @@
 import json
 import math
 import warnings
+from hashlib import sha256
 
 import pytest
 
@@ -38,6 +39,13 @@ def message(**fields):
     return made
 
 
+def broken(said):
+    """A completion whose only choice has an error."""
+    made = completion(["8"])
+    made["choices"][0]["error"] = {"code": 502, "message": said}
+    return made
+
+
 def judged(store, **options):
     return nj.judge_items(ITEMS, FLUENCY, "openai:m", store=store, **options)
 
@@ -63,6 +71,10 @@ PARTS = [
         (completion(["Let us look"], finish="length"), None, "length"),
         (completion(["Let us look"], finish="max_tokens"), None, "length"),
         (completion([None], finish="content_filter"), None, "content_filter"),
+        (completion(["Rating: 4"], finish="STOP"), 4, ""),
+        (completion(["Rating: 4"], finish=None), 4, ""),
+        (completion(["Rating: 4, bec"], finish="MAX_TOKENS"), 4, ""),
+        (completion([None], finish="SAFETY"), None, "content_filter"),
         (error(400, "filtered", code="content_filter"), None, "content_filter"),
         (error(400, "triggering Azure OpenAI's content management policy"), None, "content_filter"),
     ],
@@ -77,7 +89,8 @@ def test_a_reply_is_read_or_named_and_asked_once(serve, store, answer, score, re
 
 
 def test_half_a_character_can_be_stored_and_exported(serve, store, tmp_path):
-    serve(lambda *_: json.dumps(completion(["4 \ud83d", "Straße 😀 \0"])).encode())
+    half = {"model": "m\ud83d", "system_fingerprint": "fp\ud83d"}
+    serve(lambda *_: json.dumps(completion(["4 \ud83d", "Straße 😀 \0"]) | half).encode())
     expected = ["4 \ufffd", "Straße 😀 \0"]
     assert [reply.text for reply in Live("m", store).replies(tasks(1, n=2))] == expected
     store.export(tmp_path / "all.jsonl")
@@ -93,6 +106,17 @@ def test_half_a_character_can_be_stored_and_exported(serve, store, tmp_path):
     [
         ({"error": {"message": "overloaded"}}, r"overloaded \(3 times\)", 3),
         ({"error": "out of memory"}, r"out of memory \(3 times\)", 3),
+        (
+            completion(["8"], finish="error"),
+            r"the reply was broken off, finish_reason 'error' \(3 times\)",
+            3,
+        ),
+        (
+            completion(["8"], finish="network_error"),
+            "the reply was broken off, finish_reason 'network_error'",
+            3,
+        ),
+        (broken("Provider disconnected"), r"Provider disconnected \(3 times\)", 3),
         ((422, {"error": "too long", "error_type": "validation"}), "too long", 1),
         ((422, {"detail": "no such field"}), "no such field", 1),
         ((400, b"plain words", {"content-type": "text/plain"}), "plain words", 1),
@@ -177,6 +201,17 @@ def test_a_server_that_loads_its_model_is_waited_for(serve, store, monkeypatch):
         list(Live("n", store).replies(tasks(2)))
 
 
+def test_of_several_samples_only_those_that_the_server_broke_off_are_asked_again(serve, store):
+    def answer(number, path, body):
+        made = right(number, path, body)
+        made["choices"][-1] |= {"finish_reason": "error"} if number == 1 else {}
+        return made
+
+    server = serve(answer)
+    assert [reply.reason for reply in Live("m", store).replies(tasks(1, n=4))] == [""] * 4
+    assert [body.get("n") for body in sent(server)] == [4, None]
+
+
 # What a server counts.
 
 ODD = [math.nan, math.inf, -1, True, 10**400, "12", [12], {"a": 1}, 1.5, None]
@@ -199,6 +234,41 @@ def test_a_budget_holds_whatever_the_server_counts(serve, store, odd, name, caps
     (reply,) = store.get(live.key(tasks(1)[0])).values()
     assert reply["prompt_tokens"] is None is reply["completion_tokens"]
     assert store.totals()["replies"] == 3 and store.totals()["prompt_tokens"] == 0
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        completion([]),
+        completion(["8"], finish="error"),
+        completion(["8"]) | {"choices": None},
+        completion(["8"]) | {"error": "overloaded"},
+    ],
+)
+def test_an_answer_without_a_reply_is_paid_as_well(serve, store, answer):
+    """10 prompt and 2 completion tokens, of which an answer without choices has none."""
+    server = serve(lambda *call: right(*call) if call[0] == 1 else answer)
+    each = 10 + answer["usage"]["completion_tokens"]
+    live = Live("m", store, price=(1e6, 1e6), budget=Budget(12 + 4 * each), concurrency=1)
+    with pytest.warns(UserWarning, match="the limit on cost was reached"):
+        list(live.replies(tasks(90)))
+    assert len(server.requests) == 5 and live.cost == 12 + 4 * each
+
+
+def test_a_failed_answer_without_usage_is_paid_as_planned(serve, store):
+    """12 // 4 + 1 = 4 prompt tokens, and 5 for a rating."""
+    serve(lambda *_: (200, b"<html>", {"content-type": "text/html"}))
+    live = Live("m", store, price=(1e6, 1e6))
+    with pytest.raises(JudgeError, match="expected a chat completion"):
+        list(live.replies(tasks(1)))
+    assert live.cost == 3 * (4 + 5)
+
+
+@pytest.mark.parametrize("amount", [math.nan, math.inf, -1])
+def test_a_limit_or_a_price_is_a_finite_amount(store, amount):
+    for name, given in (("max_cost", amount), ("price", (1, amount))):
+        with pytest.raises(ValueError, match=f"{name}=.*: expected finite"):
+            judged(store, **{"price": (1, 1), "max_cost": 1} | {name: given})
 
 
 def test_one_budget_is_for_all_judges_of_a_call(serve, store):
@@ -304,6 +374,33 @@ def test_a_rejected_n_is_asked_one_by_one_without_the_seed(serve, store):
     assert sent(server) == [{"n": 3, "seed": 7}, {}, {}, {}]
 
 
+ONE_SAMPLE = {
+    "refused": rejecting(error(400, "n must be 1", param="n"), "n"),
+    "ignored": lambda *_: completion(["4"]),
+}
+
+
+@pytest.mark.parametrize("answer", ONE_SAMPLE.values(), ids=ONE_SAMPLE)
+@pytest.mark.parametrize("limit", [{"max_calls": 100}, {"max_cost": 0.0015}])
+def test_a_server_of_one_sample_a_call_is_planned_again_and_held_to_the_limit(
+    serve, store, answer, limit
+):
+    """20 calls become 400, of 4 prompt tokens and 5 of a rating."""
+    server = serve(answer)
+    live = Live("m", store, price=(1, 1), budget=Budget(**limit))
+    first = 399 if answer is ONE_SAMPLE["ignored"] else 400
+    with pytest.raises(
+        JudgeError, match=f"takes {first} more calls, cost 0.0036, beyond the limit"
+    ):
+        list(live.replies(tasks(20, n=20)))
+    assert len(server.requests) == 1
+    free = Live("m", store, price=(1, 1))
+    with pytest.warns(UserWarning, match="more calls") as said:
+        list(free.replies(tasks(20, n=20)))
+    assert sum("more calls" in str(one.message) for one in said) == 1
+    assert store.totals()["replies"] == 400
+
+
 def test_a_text_that_is_too_long_rejects_no_parameter(serve, store):
     long = error(400, "maximum context length is 100 tokens, max_tokens is 5", param="max_tokens")
     serve(lambda *call: long if "text 1." in words(call[2]) else right(*call))
@@ -361,6 +458,17 @@ def giving(four, five):
     "answer",
     [
         rejecting(error(400, "no", param="top_logprobs"), "logprobs"),
+        *(
+            rejecting(error(status, said), "logprobs")
+            for status, said in (
+                (403, "You are not allowed to request logprobs from this model"),
+                (400, "Logprobs is not enabled for models/gemini-2.5-pro"),
+                (400, "Logprobs is not supported for the current model."),
+                (422, "this model has no Log Probabilities"),
+                (404, "token probabilities are not allowed for gpt-5"),
+                (400, "top-logprobs are not implemented"),
+            )
+        ),
         right,  # ignores the parameter
         giving(0.0, 0.0),
         giving(0.7, 0.3),
@@ -433,6 +541,25 @@ def test_aspects_are_asked_for_by_a_schema(serve, store):
     assert chain.aspect_scores["score"].tolist() == [4, 2]
     schema = sent(server)[0]["response_format"]["json_schema"]["schema"]
     assert schema["required"] == ["Clarity", "Tone"] == list(schema["properties"])
+
+
+def test_equal_numbers_are_one_request_and_replies_of_an_earlier_version_are_found(
+    serve, store, tmp_path
+):
+    server = serve(right)
+    for number in (0, 0.0, False):
+        list(Live("m", store).replies(tasks(1, temperature=0, extra={"a": [number, 0.5]})))
+        list(Live("m", store).replies(tasks(1, temperature=0.0, extra={"a": [number, 0.5]})))
+    assert len(server.requests) == 2  # False is no number
+    (old,) = tasks(1, temperature=0.0)
+    request = old.request("m")
+    whole = json.dumps({"endpoint": server.url, "request": request}, sort_keys=True)
+    asked = {"request": request, "endpoint": server.url, "prompt": "", "digest": "", "reading": {}}
+    store.add(sha256(whole.encode()).hexdigest(), asked, {0: {"text": "5"}})
+    assert [reply.text for reply in Live("m", store).replies([old])] == ["5"]
+    store.export(tmp_path / "all.jsonl")
+    store.load(tmp_path / "all.jsonl")
+    assert len(server.requests) == 2
 
 
 def test_one_model_name_at_two_servers_is_two_judges(serve, store):

@@ -10,6 +10,7 @@ from importlib import import_module
 import click
 
 from nlgjudge.data.checks import LEFT, unknown
+from nlgjudge.data.markup import shown
 
 FAILED = 1  # wholly or in part; the message says why
 UNFINISHED = 3  # stopped at a limit: the same command goes on
@@ -64,6 +65,11 @@ def cli(traceback):
     """Check, cell by cell, what papers published about language models as judges."""
 
 
+def echo(text: object, err: bool = False) -> None:
+    """Print a text without what a terminal would take for a command."""
+    click.echo(shown(text), err=err)
+
+
 def command(group: click.Group, name: str, example: str) -> Callable:
     """Add a command whose help ends with an example; several lines are shown as they are."""
     lines = "\n".join(f"  {line}" for line in example.splitlines())
@@ -76,17 +82,17 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("once", UserWarning)
-            warnings.showwarning = lambda message, *_: click.echo(f"note: {message}", err=True)
+            warnings.showwarning = lambda message, *_: echo(f"note: {message}", err=True)
             return cli.main(arguments, prog_name="nlgjudge", standalone_mode=False) or 0
     except click.ClickException as error:
         error.show()
         return error.exit_code
     except click.Abort:  # click's for Ctrl-C
         message = "what was finished or stored stays; the same command goes on from there"
-        click.echo(f"nlgjudge: interrupted: {message}", err=True)
+        echo(f"nlgjudge: interrupted: {message}", err=True)
         return INTERRUPTED
     except Exception as error:
         if "--traceback" in arguments:
             raise
-        click.echo(f"nlgjudge: {error.args[0] if isinstance(error, KeyError) else error}", err=True)
+        echo(f"nlgjudge: {error.args[0] if isinstance(error, KeyError) else error}", err=True)
         return getattr(error, "status", FAILED)

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from nlgjudge import workflow
-from nlgjudge.cli import FAILED, cli, command
+from nlgjudge.cli import FAILED, cli, command, echo
 from nlgjudge.data import fetch as files
 from nlgjudge.data.benchmarks import descriptions
 from nlgjudge.data.paths import cache
@@ -36,14 +36,14 @@ def list_data(benchmarks):
         kind = (*entry[:3], entry.licence, entry.citation)
         registered[kind] += 1
         here[kind] += files.local(entry) is not None
-    click.echo(f"{'benchmark':19}{'role':12}{'here':>9}  licence             citation")
+    echo(f"{'benchmark':19}{'role':12}{'here':>9}  licence             citation")
     for kind, number in sorted(registered.items()):
         benchmark, role, repository, licence, citation = kind
         share = f"{here[kind]}/{number}"
-        click.echo(f"{benchmark:19}{role:12}{share:>9}  {licence:18}  {citation} ({repository})")
-    click.echo("\n`nlgjudge.load` takes:")
+        echo(f"{benchmark:19}{role:12}{share:>9}  {licence:18}  {citation} ({repository})")
+    echo("\n`nlgjudge.load` takes:")
     for name, line in descriptions().items():
-        click.echo(f"{name:19} {line}")
+        echo(f"{name:19} {line}")
 
 
 @command(data, "fetch", "nlgjudge data fetch openmeva")
@@ -61,20 +61,20 @@ def list_data(benchmarks):
 def fetch_data(benchmarks, declared, optional):
     """Download what is neither cached nor mirrored, and name what to cite."""
     if declared:
-        workflow.fetch_declared(click.echo)
+        workflow.fetch_declared(echo)
         return 0
     registered = entries_of(benchmarks)
     wanted = [entry for entry in registered if entry.optional == optional]
     left_out = len(registered) - len(wanted)
     if left_out and not optional:
-        click.echo(f"{left_out} more files are optional: `data fetch --optional`")
+        echo(f"{left_out} more files are optional: `data fetch --optional`")
     terms = {(entry.licence, entry.citation, entry.repository) for entry in wanted}
     for licence, citation, repository in sorted(terms):
-        click.echo(f"{repository}: licence {licence}; cite {citation} (data/README.md)")
+        echo(f"{repository}: licence {licence}; cite {citation} (data/README.md)")
     errors = [error for error in files.read_all(wanted).values() if error]
     for error in errors:
-        click.echo(str(error).rsplit("\n", 1)[0], err=True)
-    click.echo(f"{len(wanted) - len(errors)} of {len(wanted)} files are here")
+        echo(str(error).rsplit("\n", 1)[0], err=True)
+    echo(f"{len(wanted) - len(errors)} of {len(wanted)} files are here")
     return FAILED if errors else 0
 
 
@@ -88,9 +88,9 @@ def verify_data(benchmarks):
     for entry, path in paths.items():
         if problem := files.check(entry, path.read_bytes()):
             bad += 1
-            click.echo(f"{path} {problem}", err=True)
+            echo(f"{path} {problem}", err=True)
     absent = len(registered) - len(paths)
-    click.echo(f"{len(paths) - bad} files verified, {bad} bad, {absent} not here")
+    echo(f"{len(paths) - bad} files verified, {bad} bad, {absent} not here")
     return FAILED if bad or not paths else 0
 
 
@@ -107,7 +107,7 @@ def prompts():
 @command(prompts, "list", "nlgjudge prompts list")
 def list_prompts():
     """List the names of all prompts."""
-    click.echo("\n".join(library.names()))
+    echo("\n".join(library.names()))
 
 
 @command(prompts, "show", "nlgjudge prompts show geval/summarization/coherence")
@@ -116,7 +116,7 @@ def show_prompt(name):
     """Show a prompt's source and text."""
     prompt = library.prompt(name)
     words = "the paper's words" if prompt.exact else "own words, in the paper's form"
-    click.echo(
+    echo(
         f"# {prompt.name}, {words}\n# {prompt.source}\n# aspect {prompt.aspect or 'any'}, scale "
         f"{list(prompt.scale)}, reply form {prompt.form}, digest {prompt.digest}\n\n{prompt.body}"
     )
@@ -139,7 +139,7 @@ def export_replies(file, store):
     """Write all replies as JSON Lines."""
     with open_store(store) as opened:
         opened.export(file)
-        click.echo(f"{opened.totals()['replies']} replies in {file}")
+        echo(f"{opened.totals()['replies']} replies in {file}")
 
 
 @command(replies, "import", "nlgjudge replies import replies.jsonl.gz")
@@ -149,7 +149,7 @@ def import_replies(file, store):
     """Add the replies of an exported file."""
     with open_store(store) as opened:
         opened.load(file)
-        click.echo(f"{opened.totals()['replies']} replies in {opened.path}")
+        echo(f"{opened.totals()['replies']} replies in {opened.path}")
 
 
 @command(cli, "ledger", "nlgjudge ledger")
@@ -157,6 +157,6 @@ def import_replies(file, store):
 def ledger(refresh):
     """Merge the last run's results, and report cells that differ from the committed ledger."""
     if refresh:
-        workflow.refresh(click.echo)
+        workflow.refresh(echo)
     else:
-        workflow.build_ledger(click.echo)
+        workflow.build_ledger(echo)

@@ -7,16 +7,15 @@ import pandas as pd
 
 import nlgjudge as nj
 from nlgjudge import workflow
-from nlgjudge.cli import FAILED, STATUS, UNFINISHED, cli, command
+from nlgjudge.cli import FAILED, STATUS, UNFINISHED, cli, command, echo
 from nlgjudge.cli.files import STORE, open_store
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
-from nlgjudge.judging.judge import Budget
+from nlgjudge.judging.judge import Budget, check_amounts
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.replies import FALLBACK_SAMPLES
 from nlgjudge.ledger import ledger, rerun_requests, reruns
 
-UNREAD = "no reply could be read; where they hold ratings, say with --pattern how these are written"
 POSITIVE = click.FloatRange(0, min_open=True)
 
 
@@ -95,7 +94,11 @@ def checked_pattern(context, option, pattern):
     metavar="IN OUT",
     help="Of a million prompt and a million completion tokens.",
 )
-@click.option("--max-cost", type=float, help="Stop at this cost of all judges together.")
+@click.option(
+    "--max-cost",
+    type=float,
+    help="Stop at this cost of all judges together.",
+)
 @click.option("--max-calls", type=click.IntRange(0), help="Stop after this many calls of all.")
 @click.option("--concurrency", type=click.IntRange(1), default=64, help="Calls at once.  [64]")
 @click.option("--timeout", type=POSITIVE, default=60, help="Seconds until a call fails.  [60]")
@@ -111,18 +114,21 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
     request = {name: options.pop(name) for name in names}
     request["logprobs"] = False if options.pop("without_logprobs") else None
     request = {name: value for name, value in request.items() if value not in (None, {}, "")}
+    check_amounts(price=options["price"], max_cost=options["max_cost"])
     if "dhp" in targets:
         options |= {"limit": limit, "source": source, "plan": plan, "store": store, "keep": keep}
         return rerun_dhp(targets, judges, request, **options)
     tables = rerun_requests.tables_of_targets(targets)
-    named = rerun_requests.judges_by_row(judges, tables)
-    tables, is_sample = available(tables, named, source)
-    if is_sample and refuse_sample(source, plan, named.values()):
+    by_run = rerun_requests.judges_by_row(judges, tables)
+    tables, is_sample = available(tables, by_run[0], source)
+    names = [name for named in by_run for name in named.values()]
+    if is_sample and refuse_sample(source, plan, names):
         return FAILED
+    budget = Budget(options.pop("max_cost"), options.pop("max_calls"))
     with open_store(store) as opened_store:
-        opened = open_judges(named.values(), opened_store, **options)
+        opened = open_judges(names, opened_store, budget, **options)
 
-        def ask(paper, plan_only=False):
+        def ask(named, paper, plan_only=False):
             rows = rerun_requests.rows_of(paper, tables[paper])
             return nj.rerun(
                 paper,
@@ -134,39 +140,60 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
                 options=request,
                 notebook="rerun",
                 plan_only=plan_only,
-                report=lambda line: click.echo(f"{paper}: {line}", err=True),
+                report=lambda line: echo(f"{paper}: {line}", err=True),
             )
 
-        planned = {paper: ask(paper, plan_only=True) for paper in tables}
-        plans = {paper: run.plan for paper, run in planned.items()}
-        report_plan(pd.concat(plans, names=["paper"]).reset_index(), opened)
-        for notice in filter(None, (run.notice for run in planned.values())):
-            click.echo(f"plan: {notice}")
+        def planned():
+            runs = [ask(named, paper, plan_only=True) for named in by_run for paper in tables]
+            plans = pd.concat(
+                [run.plan for run in runs], keys=[*tables] * len(by_run), names=["paper"]
+            )
+            return plans.reset_index(), dict.fromkeys(run.notice for run in runs if run.notice)
+
+        plans, notices = planned()
+        report_plan(plans, opened)
+        for notice in notices:
+            echo(f"plan: {notice}")
         if plan:
             return 0
-        runs = {}
-        for paper in tables:
-            runs[paper] = ask(paper)
-            if runs[paper].stopped:
+        budget.left = lambda: planned()[0].sum(numeric_only=True)
+        statuses = []
+        for named in by_run:
+            runs = {}
+            for paper in tables:
+                runs[paper] = ask(named, paper)
+                if runs[paper].stopped:
+                    break
+            own = {name: opened[name] for name in named.values()}
+            folder = reruns.place([*own], request, limit, is_sample)
+            statuses.append(report(runs, own.values(), folder))
+            if store and not without_notebooks:
+                echo(
+                    "the notebooks are left out: they read the usual store, and --store names another"
+                )
+            elif statuses[-1] == 0 and not without_notebooks:
+                settings = {
+                    "limit": limit,
+                    "options": request,
+                    "source": source if is_sample else "",
+                }
+                settings = {name: value for name, value in settings.items() if value}
+                run_notebooks(tables, named, settings, folder)
+            if keep and statuses[-1] == 0:
+                statuses.append(keep_run(runs, folder))
+            if UNFINISHED in statuses:
                 break
-    folder = reruns.place([*opened], request, limit, is_sample)
+    return max(statuses)
+
+
+def report(runs, judges, folder):
+    """Save what a run gave, show it, and say why it is not complete; the exit status."""
     reruns.save(runs, folder)
     for paper, run in runs.items():
-        click.echo("\n\n".join([*run.sentences(), f"{paper}: {run.notice}\n"]))
-    unread = "; ".join(run.stopped for run in runs.values() if run.stopped)
-    if not any(run.counts["read"].any() for run in runs.values()):
-        unread = unread or UNREAD
-    status = report_end(opened.values(), unread)
+        echo("\n\n".join([*run.sentences(), f"{paper}: {run.notice}\n"]))
+    status = report_end(judges, "; ".join(run.stopped for run in runs.values() if run.stopped))
     show_page(folder)
-    if store and not without_notebooks:
-        click.echo(
-            "the notebooks are left out: they read the usual store, and --store names another"
-        )
-    elif status == 0 and not without_notebooks:
-        settings = {"limit": limit, "options": request, "source": source if is_sample else ""}
-        settings = {name: value for name, value in settings.items() if value}
-        run_notebooks(tables, named, settings, folder)
-    return keep_run(runs, folder) if keep and status == 0 else status
+    return status
 
 
 def rerun_dhp(targets, judges, request, *, limit, source, price, max_cost, **options):
@@ -191,7 +218,7 @@ def rerun_dhp(targets, judges, request, *, limit, source, price, max_cost, **opt
     settings = {name: value for name, value in settings.items() if value}
     folder = reruns.place(judges, request, limit, is_sample)
     workflow.run_notebook("dhp_discernment", settings, folder)
-    click.echo("\n\n".join([*reruns.read_rerun(folder).sentences(), ""]))
+    echo("\n\n".join([*reruns.read_rerun(folder).sentences(), ""]))
     show_page(folder)
     return 0
 
@@ -199,7 +226,7 @@ def rerun_dhp(targets, judges, request, *, limit, source, price, max_cost, **opt
 def show_page(folder):
     """Write the page of a judge's results, and say where it is."""
     workflow.run_page(folder)
-    click.echo(f"all tables on one page: {folder / 'index.html'}")
+    echo(f"all tables on one page: {folder / 'index.html'}")
 
 
 def available(tables, named, source):
@@ -224,7 +251,7 @@ def available(tables, named, source):
     if real:
         absent += [paper for paper in samples if paper not in real]
     if absent:
-        click.echo(f"left out because the data are not here: {', '.join(dict.fromkeys(absent))}")
+        echo(f"left out because the data are not here: {', '.join(dict.fromkeys(absent))}")
     return {paper: tables[paper] for paper in real or samples}, not real
 
 
@@ -237,25 +264,24 @@ def run_notebooks(tables, named, settings, folder):
             judge = {row: named[row] for row in rerun_requests.rows_of(paper, own) if row in named}
             sentences = [text for table in own for text in results.sentences(paper, table)]
             workflow.run_notebook(name, {"judge": judge, **settings}, folder, sentences)
-            click.echo(f"ran {name}")
+            echo(f"ran {name}")
 
 
 def keep_run(runs, folder):
     """Copy a run that may be kept; the exit status."""
     refused = {paper: run.notice for paper, run in runs.items() if not run.enters}
     for paper, notice in refused.items():
-        click.echo(f"nlgjudge: {paper} is not kept: {notice}", err=True)
+        echo(f"nlgjudge: {paper} is not kept: {notice}", err=True)
     if refused:
         return FAILED
     cells = pd.concat([run.cells for run in runs.values()], ignore_index=True)
     path = ledger.keep(folder.name, cells)
-    click.echo(f"kept in {path.relative_to(workplace())}")
+    echo(f"kept in {path.relative_to(workplace())}")
     return 0
 
 
-def open_judges(names, store, *, max_cost, max_calls, price, **live):
+def open_judges(names, store, budget, *, price, **live):
     """Make the judges that a command names, each once, with one budget for all; `live` is for served ones."""
-    budget = Budget(max_cost, max_calls)
     common = {"store": store, "price": price, "budget": budget}
     judges = {}
     for name in dict.fromkeys(names):
@@ -266,30 +292,32 @@ def open_judges(names, store, *, max_cost, max_calls, price, **live):
 
 def refuse_sample(source, planned, names):
     """Say that only the sample is here, and whether a served judge may not be asked about it."""
-    click.echo(f"SAMPLE: {SAMPLE_NOTICE}; `nlgjudge data fetch` downloads the real data")
+    echo(f"SAMPLE: {SAMPLE_NOTICE}; `nlgjudge data fetch` downloads the real data")
     is_served = any("openai:" in name for name in names)
     refused = source == "auto" and not planned and is_served
     if refused:
         message = "nothing was asked. Give --source sample to ask about the sample"
-        click.echo(f"nlgjudge: {message}", err=True)
+        echo(f"nlgjudge: {message}", err=True)
     return refused
 
 
 def report_plan(plan, judges):
     """Print what each row takes, and all together."""
     if not len(plan) or not any(judge.asks for judge in judges.values()):
-        click.echo(f"plan: {', '.join(judges)} takes no call")
+        echo(f"plan: {', '.join(judges)} takes no call")
         return
     total = plan.select_dtypes("number").sum()
-    columns = [name for name in plan if name != "judge" and not name.endswith("_logprobs")]
-    click.echo(plan[columns].to_string(index=False, formatters={"cost": "{:.4f}".format}))
-    click.echo(
+    columns = [name for name in plan if not name.endswith("_logprobs")]
+    if len(judges) == 1:
+        columns.remove("judge")
+    echo(plan[columns].to_string(index=False, formatters={"cost": "{:.4f}".format}))
+    echo(
         f"plan: {total['calls']:,.0f} calls, {total['prompt_tokens']:,.0f} prompt tokens, "
         f"{total['completion_tokens']:,.0f} completion tokens, {total['cached']:,.0f} of "
         f"{total['samples']:,.0f} replies stored already or shared, {_cost(total.get('cost'))}"
     )
     if "tokens_without_logprobs" in total:
-        click.echo(
+        echo(
             f"plan: if the server gives no token probabilities, {FALLBACK_SAMPLES} replies an item estimate "
             f"them: {total['tokens_without_logprobs']:,.0f} completion tokens, "
             f"{_cost(total.get('cost_without_logprobs'))}"
@@ -300,7 +328,7 @@ def _cost(cost):
     return "cost unknown (give --price)" if cost is None else f"cost {cost:.4f}"
 
 
-def report_end(judges, unread=""):
+def report_end(judges, unread):
     """Print why a run is not complete; the exit status."""
     messages = [unread] if unread else []
     for judge in judges:
@@ -313,7 +341,7 @@ def report_end(judges, unread=""):
     stopped = [judge.stopped for judge in judges if judge.stopped]
     messages += [f"stopped: {why}; the same command goes on from there" for why in stopped[:1]]
     for message in messages:
-        click.echo(f"nlgjudge: {message}", err=True)
+        echo(f"nlgjudge: {message}", err=True)
     if stopped:
         return UNFINISHED
     return FAILED if messages else 0

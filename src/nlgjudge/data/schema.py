@@ -9,12 +9,12 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
 from nlgjudge.data.checks import first
+from nlgjudge.data.markup import shown
 from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.data.registry import entries
 from nlgjudge.data.scale import PREFERENCE, Scale, scale_in
@@ -74,14 +74,14 @@ class Benchmark:
 
     def __repr__(self):
         lines = [f"  {name:<9}  {fact}" for name, fact in self._facts().items()]
-        return "\n".join([self.name, *lines])
+        return shown("\n".join([self.name, *lines]))
 
     def _repr_html_(self):
         rows = [
-            f"<tr><th scope='row'>{name}</th><td>{escape(fact)}</td></tr>"
+            f"<tr><th scope='row'>{name}</th><td>{shown(fact, 'html')}</td></tr>"
             for name, fact in self._facts().items()
         ]
-        body = f"<caption>{escape(self.name)}</caption><tbody>{''.join(rows)}</tbody>"
+        body = f"<caption>{shown(self.name, 'html')}</caption><tbody>{''.join(rows)}</tbody>"
         return f"<table>{body}</table>"
 
     def _facts(self):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from numbers import Real
 from types import SimpleNamespace
+from typing import Any
 
 import pandas as pd
 
@@ -32,10 +34,12 @@ class Budget:
     """
 
     def __init__(self, max_cost: float | None = None, max_calls: int | None = None):
+        check_amounts(max_cost=max_cost, max_calls=max_calls)
         self.max_cost = max_cost
         self.max_calls = max_calls
         self.cost = 0.0
         self.calls = 0
+        self.left: Callable[[], pd.Series | dict] | None = None
 
     def reached(self, in_flight: int = 0, each: float = 0.0) -> str:
         """Say which limit is reached if the calls in flight cost so much each; empty if none is."""
@@ -47,6 +51,16 @@ class Budget:
                 f"{in_flight} calls in flight"
             )
         return ""
+
+
+def check_amounts(**amounts: Any) -> None:
+    """Raise a ValueError for an amount, or one of several, that is no finite number from 0; None is no amount."""
+    for name, amount in amounts.items():
+        numbers = amount if isinstance(amount, (list, tuple)) else [amount or 0]
+        if not all(
+            isinstance(number, (int, float)) and 0 <= number < math.inf for number in numbers
+        ):
+            raise ValueError(f"{name}={amount!r}: expected finite numbers of at least 0")
 
 
 class Judge:

@@ -14,15 +14,14 @@ from collections import Counter
 
 from tqdm import tqdm
 
-from nlgjudge.judging.judge import Budget, Judge, JudgeError
+from nlgjudge.judging.judge import Budget, Judge, JudgeError, check_amounts
 from nlgjudge.judging.keys import api_key, without_key
-from nlgjudge.judging.planning import CHARACTERS, prompt_tokens
+from nlgjudge.judging.planning import CHARACTERS, assumed_length, plan, prompt_tokens
 from nlgjudge.judging.replies import (
     FALLBACK,
     FILTERED,
     TOP_LOGPROBS,
     CallFailed,
-    Malformed,
     estimate,
     replies_in,
     replies_to,
@@ -31,7 +30,7 @@ from nlgjudge.judging.replies import (
     say_changes,
     say_reply,
 )
-from nlgjudge.judging.tasks import DEFAULT_ENDPOINT, NOT_ANSWERED, NOT_ASKED, endpoint, key
+from nlgjudge.judging.tasks import DEFAULT_ENDPOINT, NOT_ANSWERED, NOT_ASKED, endpoint
 
 CONCURRENCY = 64
 RETRIES = 6  # by the client, which honours Retry-After
@@ -41,18 +40,19 @@ PAUSE = 1.0  # seconds before the second of them, twice that before the third
 GIVE_UP = 20  # failed requests in a row
 LOADING = 300  # seconds for a server to load its model
 STORED = ("form", "scale", "options", "pattern")  # of a reading
-REJECTING = (400, 422)  # status of an answer that may name a parameter to leave out
-REFUSING = (*REJECTING, 403)  # of one that may say that a filter refused the prompt
+# Status of an answer that may name a parameter to leave out, or say that a filter refused the prompt.
+REJECTING = (400, 403, 404, 422)
 # A parameter with the server's own default changes nothing, so it is the first to be left out.
 _DEFAULTS = {"temperature": 1, "top_p": 1, "n": 1, "presence_penalty": 0, "frequency_penalty": 0}
 _AT_MOST = re.compile(
-    r"(?:\b(?:most|maximum|max|allowed|than|to|and)\b|<=|≤|\[\d+,)\D{0,12}\b(\d{1,2})\b", re.I
+    r"(?:\b(?:most|maximum|max|allowed|than|to|and)\b|<=|≤|\[\d+,)\D{0,12}(?<!-)\b(\d{1,2})\b", re.I
 )
 _TOO_LONG = re.compile(r"context.?(?:length|window)|too long|reduce the length", re.I)
 _FILTERED = re.compile(
     r"content_?filter|content management policy|content_policy_violation|\bmoderat(?:ed|ion)\b|\bflagged\b",
     re.I,
 )
+_LOGPROBS = re.compile(r"\b(?:log|token)[\s_-]*prob(?:abilitie)?s?|logprobs?", re.I)
 _NO_CHAT = re.compile(r"v1/responses|not a chat model|not supported in (?:the )?v1/chat", re.I)
 _LOADING = re.compile(r"\bloading\b|not (?:yet )?loaded", re.I)
 
@@ -103,6 +103,7 @@ class Live(Judge):
         progress=False,
     ):
         self.budget = budget or Budget()
+        check_amounts(price=price)
         if self.budget.max_cost is not None and price is None:
             raise JudgeError(
                 "a limit on cost needs a price: pass what a million prompt and a million completion "
@@ -131,7 +132,7 @@ class Live(Judge):
 
     def key(self, task):
         """Digest of a task's request as it is asked."""
-        return key(task.request(self.model), self.endpoint)
+        return self.store.key(task.request(self.model), self.endpoint)
 
     def missing(self, task, have):
         """Sample indices that are not stored yet; `have` is what `Store.get` gives."""
@@ -162,9 +163,9 @@ class Live(Judge):
             If the server cannot be reached, refuses the key or the model, or answers no request.
         """
         requests = [(self.key(task), task) for task in tasks]
-        self.stopped = ""
         to_ask = self._to_ask(requests)
         if to_ask:
+            self.stopped = ""
             with self.store.asking():
                 to_ask = self._to_ask(to_ask.items())  # without what another run stored meanwhile
                 failed = self.failures, self.reasons.copy()
@@ -202,6 +203,7 @@ class Live(Judge):
 
     async def _ask_all(self, to_ask):
         self._in_a_row = 0
+        self._tasks = list(to_ask.values())
         shared = iter(to_ask.items())
         with tqdm(total=len(to_ask), unit="request", disable=not self.progress) as self._bar:
             async with self._client() as connected:
@@ -250,30 +252,33 @@ class Live(Judge):
 
     async def _complete(self, connected, digest, task):
         """Call the server until a request has its samples, or a limit is reached."""
-        malformed = 0
+        failed = 0
         while missing := self.missing(task, self.store.get(digest)):
             if "logprobs" in self.dropped & {*task.settings}:
                 await self._estimate(connected, digest, task)
                 return
-            mean_cost = self.cost / max(self._answered, 1)
+            mean_cost = self.cost / max(self.spent["calls"] - self._in_flight, 1)
             self.stopped = self.stopped or self.budget.reached(self._in_flight, mean_cost)
             if self.stopped:
                 return
             body, changes = self._body(task, len(missing))
-            try:
-                replies = await self._call(connected, body)
-            except Malformed as error:
-                malformed += 1
-                if malformed == TRIES:
-                    raise CallFailed(f"{error} ({TRIES} times)") from None
-                await asyncio.sleep(PAUSE * malformed)
-                continue
+            replies = await self._call(connected, body)
             if replies is None:  # the server rejects a parameter, which the next call leaves out
                 continue
             self._pay(task, replies)
-            if self._as_asked(body, replies):
-                changed = [reply | {"changes": changes} for reply in replies]
+            came = [reply for reply in replies if reply["reason"] != NOT_ANSWERED]
+            if not came:
+                failed += 1
+                if failed == TRIES:
+                    raise CallFailed(f"{replies[0]['text']} ({TRIES} times)")
+                await asyncio.sleep(PAUSE * failed)
+                continue
+            self._answered += 1
+            if self._as_asked(body, came):
+                changed = [reply | {"changes": changes} for reply in came]
                 self.store.add(digest, self._asked(task), dict(zip(missing, changed)))
+            if body.get("n", 1) > len(replies) == 1:
+                self._drop("n")
 
     async def _estimate(self, connected, digest, task):
         """Complete the samples that estimate token probabilities; another row may have asked for the same."""
@@ -297,7 +302,6 @@ class Live(Judge):
             replies = await self._when_loaded(connected, body)
         finally:
             self._in_flight -= 1
-        self._answered += replies is not None
         return replies
 
     async def _when_loaded(self, connected, body):
@@ -341,7 +345,7 @@ class Live(Judge):
         status = error.status_code
         text = said(error.body or str(error))
         named = f"{error.code} {text}"
-        if status in REFUSING and _FILTERED.search(named):
+        if status in REJECTING and _FILTERED.search(named):
             return [dict(FILTERED) for _ in range(body.get("n", 1))]
         rejects = status in REJECTING and not _TOO_LONG.search(named)
         if rejects and self._leave_out(text, error.param, body):
@@ -369,6 +373,7 @@ class Live(Judge):
 
         Of several, one with the server's default first, then `param`.
         """
+        text = _LOGPROBS.sub(" logprobs", text)
         named = [
             name
             for name in body
@@ -391,9 +396,31 @@ class Live(Judge):
 
     def _drop(self, name, value=None):
         """Send a parameter no more, and say so."""
+        if name in self.dropped:
+            return
         self.dropped.add(name)
         renamed = {"max_completion_tokens": value} if name == "max_tokens" else {}
         say_changes(self, {name: None} | renamed)
+        if name == "n":
+            self._plan_again()
+
+    def _plan_again(self):
+        """Say what is left of a run that takes a call for each sample; it ends if a limit would not hold."""
+        left = self.budget.left() if self.budget.left else plan(self, self._tasks)
+        read, written = self.price or (0, 0)
+        cost = (left["prompt_tokens"] * read + left["completion_tokens"] * written) / 1e6
+        said = f"one sample a call takes {left['calls']:,.0f} more calls"
+        said += f", cost {cost:.4f}" * bool(self.price)
+        warnings.warn(f"{self.name}: {said}", stacklevel=2)
+        budget = self.budget
+        needs = (
+            (budget.max_calls, budget.calls + left["calls"]),
+            (budget.max_cost, budget.cost + cost),
+        )
+        if any(limit is not None and needed > limit for limit, needed in needs):
+            error = JudgeError(f"{said}, beyond the limit: raise it, or ask for fewer samples")
+            error.status = 3  # of a command that stopped at a limit
+            raise error
 
     def _body(self, task, count):
         """A request's body for `count` samples, and what differs from what was asked, None for what is left out."""
@@ -428,8 +455,6 @@ class Live(Judge):
         """Say once what differs between a body and its replies; whether they can be used for what was asked."""
         for reply in replies:
             say_reply(self, self.model, reply)
-        if body.get("n", 1) > len(replies) == 1:
-            self._drop("n")
         self._gave_logprobs |= any(reply.get("logprobs") for reply in replies)
         without = any(reply["text"] and not reply.get("logprobs") for reply in replies)
         if body.get("logprobs") and without and self._gave_logprobs:
@@ -446,7 +471,7 @@ class Live(Judge):
         return self._answered or (self.model, self.endpoint) in self.store.endpoints(self.model)
 
     def _pay(self, task, replies):
-        """Count what replies cost; without usage, at four characters a token as the plan does."""
+        """Count what an answer costs; without usage, at four characters a token as the plan does."""
         for reply in replies:
             prompt, completion = reply.get("prompt_tokens"), reply.get("completion_tokens")
             self.spent["prompt_tokens"] += prompt or 0
@@ -455,10 +480,12 @@ class Live(Judge):
                 continue
             if prompt is None or completion is None:
                 prompt = prompt_tokens(task) / len(replies)
-                completion = len(reply["text"]) / CHARACTERS + 1
-                self.say(
-                    "the server reports no token usage: cost counts four characters as a token"
-                )
+                completion = assumed_length(task)
+                if reply["reason"] != NOT_ANSWERED:
+                    completion = len(reply["text"]) / CHARACTERS + 1
+                    self.say(
+                        "the server reports no token usage: cost counts four characters as a token"
+                    )
             reply["cost"] = (prompt * self.price[0] + completion * self.price[1]) / 1e6
             self.cost += reply["cost"]
             self.budget.cost += reply["cost"]

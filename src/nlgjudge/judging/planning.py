@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from nlgjudge.judging.judge import Judge, adapted
 from nlgjudge.judging.replies import estimate
-from nlgjudge.judging.tasks import NOT_ASKED, Reply, Task
+from nlgjudge.judging.tasks import NOT_ASKED, Reply, Task, one_spelling
 
 COUNTS = ("requests", "samples", "cached", "calls", "prompt_tokens", "completion_tokens")
 CHARACTERS = 4  # of a token, on average over English text
@@ -134,7 +134,7 @@ class Count(Judge):
     def _digest(self, task):
         """What tells a request from others; tasks of a prompt share their settings."""
         if task.settings is not self._settings[0]:
-            self._settings = task.settings, json.dumps(task.settings, sort_keys=True)
+            self._settings = task.settings, json.dumps(one_spelling(task.settings), sort_keys=True)
         return hashlib.sha256(f"{self._settings[1]}{[*task.before]}{task.text}".encode()).digest()
 
     def _length(self, task, server):

@@ -12,7 +12,7 @@ from nlgjudge.data.recordings import RecordingSpec
 from nlgjudge.judging.judge import Judge
 from nlgjudge.judging.prompts import Prompt, prompt
 from nlgjudge.judging.replies import replies_to, say_reply
-from nlgjudge.judging.tasks import NOT_RECORDED, Reply, endpoint, key
+from nlgjudge.judging.tasks import NOT_RECORDED, Reply, endpoint
 
 
 class Replay(Judge):
@@ -147,7 +147,7 @@ class Replay(Judge):
         """Recorded replies to a task, by sample."""
         if self.store is None:
             return dict(self._records.get((task.item_id, task.aspect), {}))
-        have = self.store.get(key(task.request(self._model), self._endpoint))
+        have = self.store.get(self.store.key(task.request(self._model), self._endpoint))
         for reply in have.values():
             say_reply(self, self._model, reply)
         return {

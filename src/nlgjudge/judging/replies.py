@@ -7,14 +7,20 @@ from pathlib import PurePath
 
 from nlgjudge.judging.keys import without_key
 from nlgjudge.judging.reading import are_probable
-from nlgjudge.judging.tasks import Reply
+from nlgjudge.judging.tasks import NOT_ANSWERED, Reply
 
 TOP_LOGPROBS = 20  # alternatives of a token, the most that the API gives
 FALLBACK_SAMPLES = 20  # G-Eval, section 3.1: 20 samples estimate the token probabilities
 FALLBACK = {"temperature": 1, "top_p": 1}  # the same
 SHOWN = 200  # characters of an answer that is no reply
-# Finish reasons of a text that was cut.
-CUT = ("length", "max_tokens", "MAX_TOKENS", "model_length")
+# Finish reasons of servers in lower case, by the reason of a reply without text. Any other is that of a failure.
+_FINISHED = {
+    "": "none null stop stop_sequence eos eos_token end_turn complete tool_calls tool_call tool_use function_call",
+    "length": "length max_tokens model_length token_limit model_context_window_exceeded",
+    "content_filter": "content_filter content_filtered guardrail_intervened sensitive safety recitation blocklist "
+    "prohibited_content spii refusal",
+}
+_FINISHED = {word: reason for reason, words in _FINISHED.items() for word in words.split()}
 MOST_TOKENS = 10**9  # of an answer; a count above it is no count
 # The reply of a server that refused a prompt by its content filter.
 FILTERED = {"text": "", "reason": "content_filter", "prompt_tokens": 0, "completion_tokens": 0}
@@ -26,33 +32,28 @@ class CallFailed(Exception):
     """One call failed for good; others may not."""
 
 
-class Malformed(CallFailed):
-    """An answer with status 200 holds no reply; another try may."""
-
-
 def replies_in(content):
     """The replies of a chat completion, as the store has them; tokens are shared among them.
 
     A reply without text says why in `reason`: `length`, `content_filter`, `refusal` (with the refusal's words),
     `reasoning_only` (the server put all into its reasoning), `tool_calls` (into a call of a tool) or `empty`. A text
     that was cut has the reason `length`, too. Tokens are None unless the server counts them in whole numbers, and token
-    probabilities are kept only if each is a logarithm and they add up to 1 at most. Without any reply, Malformed.
+    probabilities are kept only if each is a logarithm and they add up to 1 at most. A reply that the server broke off
+    is `not answered`, and its text says why; so is an answer without any reply.
     """
-    replies = []
+    got = shortened(content.decode(errors="replace"), SHOWN)
+    failed = {"text": f"expected a chat completion, JSON with choices; got {got!r}"}
+    failed["reason"] = NOT_ANSWERED
     try:
         answer = without_key(json.loads(content))
-        if isinstance(answer, dict) and answer.get("error"):
-            raise Malformed(said(answer["error"]))
+        failed |= _tokens(answer.get("usage"), 1)
+        choices = [answer] if answer.get("error") else answer["choices"]
         names = {"model": answer.get("model"), "fingerprint": answer.get("system_fingerprint")}
-        shared = {name: value for name, value in names.items() if isinstance(value, str)}
-        shared |= _tokens(answer.get("usage"), len(answer["choices"]))
-        replies = [shared | _reply(choice) for choice in answer["choices"]]
+        shared = {name: _text(value) for name, value in names.items() if isinstance(value, str)}
+        shared |= _tokens(answer.get("usage"), len(choices))
+        return [shared | _reply(choice) for choice in choices] or [failed]
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
-        pass
-    if not replies:
-        got = shortened(content.decode(errors="replace"), SHOWN)
-        raise Malformed(f"expected a chat completion, JSON with choices; got {got!r}")
-    return replies
+        return [failed]
 
 
 def said(error):
@@ -78,10 +79,13 @@ def _tokens(usage, number):
 
 
 def _reply(choice):
+    finish = choice.get("finish_reason")
+    reason = _FINISHED.get(str(finish or None).lower().partition(":")[0])
+    if choice.get("error") or reason is None:
+        broken = choice.get("error") or f"the reply was broken off, finish_reason {finish!r}"
+        return {"text": said(broken), "reason": NOT_ANSWERED}
     message = choice["message"]
     text = _text(message.get("content"))
-    finish = choice.get("finish_reason")
-    reason = "length" if finish in CUT else "content_filter" if finish == "content_filter" else ""
     if text.strip():
         reason = "" if reason == "content_filter" else reason
     elif message.get("refusal"):

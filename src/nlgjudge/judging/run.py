@@ -326,8 +326,8 @@ def sampling_settings(sampling=None, **named) -> dict:
         settings[name] = value
     for name in ("temperature", "top_p", "max_tokens"):
         value = settings.get(name, 0)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise ValueError(f"{name}={value!r}: expected a number")
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value - value:
+            raise ValueError(f"{name}={value!r}: expected a number, and a finite one")
     if not isinstance(settings.get("logprobs", True), bool):
         raise ValueError(f"logprobs={settings['logprobs']!r}: expected True or False")
     if not settings.get("logprobs", True):

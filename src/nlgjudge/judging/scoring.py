@@ -17,6 +17,7 @@ import pandas as pd
 from nlgjudge.data.recordings import recording, recording_spec
 from nlgjudge.data.scale import MOST_UNREAD, NUMBERS, Scale
 from nlgjudge.judging.estimators import get_estimator
+from nlgjudge.judging.rating_text import LETTERS
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.tasks import MISSING, Reply
 
@@ -219,6 +220,43 @@ def _wide(by_name, **how):
         column = (name + ":" + scores["aspect"]).str.removesuffix(":")
         columns.append(scores.assign(column=column))
     return pd.concat(columns).pivot(index="item_id", columns="column", values="score").reset_index()
+
+
+def why_unread(replies: pd.DataFrame, readings: Iterable[Reading]) -> str:
+    """Say why most replies hold no rating, which form was expected, and what to do; empty if most hold one.
+
+    Replies that nobody asked for or gave do not count, and those that a filter withheld only if all are.
+
+    Examples
+    --------
+    >>> replies = responses([Reply("a", "fluency", 0, "", "length")])
+    >>> why_unread(replies, [Reading()]).partition(". ")[0]
+    '1 of 1 hold no rating: expected a number from 1 to 5, got 1 × length'
+    """
+    came = replies[~replies["reason"].isin(MISSING)]
+    withheld = came["reason"] == "content_filter"
+    came = came[~withheld | withheld.all()]
+    unread = came[came["score"].isna()]
+    if 2 * len(unread) <= len(came):
+        return ""
+    texts = unread["text"].map(lambda text: f" {' '.join(text.split())[:100]!r}" if text else "")
+    kinds = (unread["reason"] + texts).value_counts().head(3)
+    got = "; ".join(f"{number} × {kind}" for kind, number in kinds.items())
+    expected = " or ".join(dict.fromkeys(map(_expected, readings)))
+    return (
+        f"{len(unread):,} of {len(came):,} hold no rating: expected {expected}, got {got}. Where they hold one, say "
+        "with --pattern (options={'pattern': ...}) how it is written; where they are cut off (length) or all "
+        "reasoning, raise --max-tokens; else take another model, or a server without a filter (content_filter)"
+    )
+
+
+def _expected(reading):
+    """The form of a reply, in words."""
+    low, high = reading.scale
+    number = f"a number from {low:g} to {high:g}"
+    forms = {"yes_no": "yes or no", "json": f"JSON with {number}"}
+    forms["choice"] = " or ".join(LETTERS[: len(reading.options)])
+    return forms.get(reading.form, number) + f", as in {reading.pattern!r}" * bool(reading.pattern)
 
 
 def reply_counts(responses: pd.DataFrame, examples: int = 0) -> str:

@@ -206,8 +206,17 @@ def endpoint(url: str = "") -> str:
     return f"{scheme}://{host}{'/'.join(path)}"
 
 
-def key(request: dict, endpoint: str) -> str:
+def one_spelling(request: dict) -> dict:
+    """Write equal numbers alike at any depth: 0.0 as 0."""
+    return json.loads(json.dumps(request), parse_float=_number)
+
+
+def _number(text):
+    return int(float(text)) if float(text).is_integer() else float(text)
+
+
+def key(request: dict, endpoint: str, spelled=one_spelling) -> str:
     """Digest of a request as it is asked and of where it goes, by which its replies are stored."""
-    whole = {"endpoint": endpoint, "request": request}
+    whole = {"endpoint": endpoint, "request": spelled(request)}
     text = json.dumps(whole, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -15,6 +15,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, NamedTuple
 
 from nlgjudge.data.checks import unknown
+from nlgjudge.data.markup import shown
 from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use
 
 if TYPE_CHECKING:
@@ -235,13 +236,18 @@ class Finding:
 
     def _shown(self, values, head):
         """Question, answer, and the numbers as a table with its conditions."""
-        question, answer, conditions = (self._filled(text, values) for text in self._texts)
+        texts = {k: shown(v, "value") if isinstance(v, str) else v for k, v in values.items()}
+        question, answer, conditions = (self._filled(text, texts) for text in self._texts)
         parts = [f"**Question:** {question}", f"**Answer:** {answer}"]
         numbers = {key: value for key, value in values.items() if self._is_row(key, value)}
         if numbers:
             units = ["" if math.isnan(value.n) else f"{value.n:,}" for value in numbers.values()]
             cells = [self._cell(*item) for item in numbers.items()]
-            rows = [(" ", head, "n"), ("---",) * 3, *zip(numbers, cells, units)]
+            rows = [
+                (" ", head, "n"),
+                ("---",) * 3,
+                *zip((shown(key, "markdown") for key in numbers), cells, units),
+            ]
             lines = [f"| {' | '.join(row[: 3 if any(units) else 2])} |" for row in rows]
             parts.append("\n".join(lines))
         return "\n\n".join([*parts, *([conditions] if conditions else [])])
@@ -271,7 +277,8 @@ class Finding:
             return SAMPLE_NOTICE
         now, before = self._record, self._basis
         keys = [key for key in {**before, **now} if now.get(key) != before.get(key)]
-        return ", ".join(f"{key} {now.get(key)!r}, committed {before.get(key)!r}" for key in keys)
+        changed = [f"{key} {now.get(key)!r}, committed {before.get(key)!r}" for key in keys]
+        return shown(", ".join(changed), "markdown")
 
     def _differences(self):
         """What differs from the committed values and templates, a text for each."""

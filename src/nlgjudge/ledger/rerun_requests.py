@@ -14,6 +14,7 @@ from nlgjudge.judging.planning import COUNTS, Count
 from nlgjudge.judging.prompts import Prompt, prompt
 from nlgjudge.judging.replies import FALLBACK, FALLBACK_SAMPLES
 from nlgjudge.judging.run import SAMPLING, get_judge, judge_items, sampling_settings
+from nlgjudge.judging.scoring import why_unread
 from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
 from nlgjudge.papers.coascore.aspects import stage_prompt
 from nlgjudge.papers.coascore.chain import coascore
@@ -183,6 +184,8 @@ class Part(NamedTuple):
             settings=sampling,
             pattern=options.get("pattern", ""),
         )
+        if judge.stopped:  # nobody asked for the aspects of what has none
+            return chain.responses.replace({"reason": {"no_aspect_scores": NOT_ASKED}})
         return chain.responses
 
 
@@ -212,19 +215,25 @@ def tables_of_targets(targets: Sequence[str]) -> dict[str, list[str]]:
     return tables
 
 
-def judges_by_row(judges: Iterable[str], tables: dict[str, list[str]]) -> dict[str, str]:
-    """The judge's name for each row, from ``JUDGE`` for all rows and ``ROW=JUDGE`` for one.
+def judges_by_row(judges: Iterable[str], tables: dict[str, list[str]]) -> list[dict[str, str]]:
+    """By run, the judge's name for each row: ``JUDGE`` is a run of all rows, in which ``ROW=JUDGE`` has one.
 
-    Raises a `ValueError` for a row that the tables do not publish.
+    Raises a `ValueError` for a row that the tables do not publish, and where a row would have two judges or a judge
+    none.
     """
     rows = [row for paper, artefacts in tables.items() for row in rows_of(paper, artefacts)]
-    names: dict[str, str] = {}
-    for text in sorted(judges, key=lambda text: "=" in text):  # a judge for one row overrides
+    of_all = dict.fromkeys(text for text in judges if "=" not in text)
+    own: dict[str, str] = {}
+    for text in judges:
         row, equals, name = text.rpartition("=")
         if equals:
             check_row(row, rows, f"--judge {text}")
-        names |= {row: name} if equals else dict.fromkeys(rows, text)
-    return names
+            is_second = own.setdefault(row, name) != name
+            if is_second or len(of_all) > 1 or (of_all and own.keys() >= {*rows}):
+                raise ValueError(
+                    f"--judge {text}: a row has one judge in a run, and each judge a row. Run the command once for each"
+                )
+    return [dict.fromkeys(rows, name) | own for name in of_all] or [own]
 
 
 def check_row(row, rows, where):
@@ -339,10 +348,7 @@ def ask_all(parts, judges, options, report):
     for part in parts:
         judge = judges[part.row.row]
         calls, cost = judge.spent["calls"], judge.cost
-        try:
-            _try_out(part, judge, options)
-        except Unreadable as error:
-            stopped = str(error)
+        if stopped := _try_out(part, judge, options):
             break
         responses = part.ask(judge, options)
         spent = judge.spent["calls"] - calls, judge.cost - cost
@@ -356,28 +362,24 @@ def ask_all(parts, judges, options, report):
     return replies, by_part(counts, REPLIES), stopped
 
 
-class Unreadable(ValueError):
-    """Most of the first replies to a row hold no rating, so nothing more is asked."""
-
-
 def _try_out(part, judge, options):
-    """Ask about the first items; they are stored, so that the whole run takes no call more for them."""
-    samples, _ = part.sent(options)
-    few = part.items.head(max(3, TRIED // (samples * len(part.aspects))))  # one text may be refused
-    if not judge.asks or len(few) == len(part.items):
-        return
-    responses = part._replace(items=few).ask(judge, options)
-    answered = responses[~responses["reason"].isin([NOT_ASKED, NOT_ANSWERED])]
-    unread = answered[answered["score"].isna()]
-    if 2 * len(unread) <= len(answered):
-        return
-    commonest = unread["text"].map(lambda text: " ".join(text.split())[:100]).value_counts()
-    shown = "; ".join(f"{number} × {text!r}" for text, number in commonest.head(3).items())
-    raise Unreadable(
-        f"stopped: {len(unread):,} of the first {len(answered):,} replies to {part.row.row} hold no rating: {shown}. "
-        "Where they do hold one, say with --pattern (options={'pattern': ...}) how it is written; where they are "
-        "cut off, raise --max-tokens; else take another model"
-    )
+    """Ask about items of some documents, and say why the run stops if most replies hold no rating.
+
+    The replies are stored, so that the whole run takes no call more for them.
+    """
+    if not judge.asks:
+        return ""
+    unit = "doc_id" if "other" in part.items else "item_id"  # both orders of a pair
+    units = part.items.drop_duplicates(unit).sample(frac=1, random_state=0)
+    replies = len(part.items) * part.sent(options)[0] * len(part.aspects)
+    few = max(3, TRIED * len(units) // replies)  # one text may be refused
+    of_each = units.groupby("doc_id").cumcount().sort_values(kind="stable")
+    tried = part.items[unit].isin(units.loc[of_each.index[:few], unit])
+    responses = part._replace(items=part.items[tried]).ask(judge, options)
+    how = {"pattern": options["pattern"]} if "pattern" in options else {}
+    readings = [prompt._replace(**how).reading for prompt in part.prompts.values()]
+    why = why_unread(responses, readings)
+    return why and f"stopped: of the first replies to {part.row.row}, {why}"
 
 
 def _count_replies(part, responses, judge, spent, options):

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.data.checks import check_known
+from nlgjudge.data.markup import shown
 from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
 from nlgjudge.data.recordings import RECORDINGS, available
 from nlgjudge.judging.judge import Budget
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import matplotlib.figure
+    from IPython.display import Markdown
 
 LINE = ["paper", "artefact", "row", "dataset", "level", "coefficient"]  # of the means
 MEANS = [*LINE, "aspects", "ours", "ci_low", "ci_high", "published", "model"]
@@ -130,12 +132,23 @@ class Rerun(NamedTuple):
             yield whole
 
     def __repr__(self):
-        return "\n".join([*self.sentences(), *self.notice.splitlines()])
+        return shown("\n".join([*self.sentences(), *self.notice.splitlines()]))
 
     def _repr_markdown_(self):
-        parts = [text.partition(": ") for text in self.sentences()]
+        parts = [shown(text, "markdown").partition(": ") for text in self.sentences()]
         lines = [f"**{table}:** {rest}" for table, _, rest in parts]
-        return "\n\n".join([*lines, *self.notice.splitlines()])
+        return "\n\n".join(
+            [*lines, *(shown(text, "markdown") for text in self.notice.splitlines())]
+        )
+
+    def left_open(self) -> Markdown:
+        """List what the paper leaves open, and what a server did in place of what was asked, by row."""
+        from IPython.display import Markdown
+
+        asked = self.counts.reset_index()
+        asked = asked[asked["left open"] != ""].groupby("left open", sort=False)["row"].unique()
+        lines = [shown(f"{', '.join(rows)}: {note}", "markdown") for note, rows in asked.items()]
+        return Markdown("\n".join(f"- {line}" for line in lines))
 
 
 def rerun(
@@ -200,7 +213,8 @@ def rerun(
     for name in options or {}:
         check_known("option", name, OPTIONS)
     options = {name: value for name, value in (options or {}).items() if value is not None}
-    limits = {"price": price, "budget": Budget(max_cost)}
+    budget = Budget(max_cost)
+    limits = {"price": price, "budget": budget}
     judges = judges_of_rows(paper, artefacts, judge, limits)
     parts = [part for part in parts_of(paper, artefacts) if part.row.row in judges]
     benchmarks, absent = benchmarks_of(parts, source)
@@ -230,6 +244,7 @@ def rerun(
             "SAMPLE: only the repository's sample is available, so nothing was asked. Fetch the real "
             "data (`nlgjudge data fetch`), or pass source='sample' to ask about the sample."
         )
+    budget.left = lambda: plan_of(parts, judges, options, price).sum(numeric_only=True)
     replies, counts, stopped = ask_all(parts, judges, options, report)
     parts = [part for part in parts if part.key in replies]
     scores = {part.key: _scores(part, replies[part.key]) for part in parts}

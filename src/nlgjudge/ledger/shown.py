@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 from typing import Any
 
 from nlgjudge.data.checks import unknown
+from nlgjudge.data.markup import shown
 
 
 class Shown:
@@ -22,8 +22,10 @@ class Shown:
         raise NotImplementedError
 
     def __repr__(self):
-        return self._between.join(
-            "".join(part) if isinstance(part, tuple) else _text(part) for part in self._parts()
+        return shown(
+            self._between.join(
+                "".join(part) if isinstance(part, tuple) else _text(part) for part in self._parts()
+            )
         )
 
     def _repr_html_(self):
@@ -33,7 +35,7 @@ class Shown:
 
 
 def _paragraph(first, rest):
-    first, rest = (escape(text, quote=False) for text in (first, rest))
+    first, rest = (shown(text, "html") for text in (first, rest))
     strong = f"<strong>{first}</strong>" if first else ""
     return f"<p>{strong}{rest}</p>".replace("\n", "<br>")
 
@@ -43,4 +45,5 @@ def _text(table):
 
 
 def _html(table):
-    return table.to_html() if hasattr(table, "to_html") else table._repr_html_()
+    html = table.to_html() if hasattr(table, "to_html") else table._repr_html_()
+    return shown(html, "table")

@@ -5,6 +5,7 @@ Each verdict has a mark, because code hosts remove the colours; three tints say 
 
 import pandas as pd
 
+from nlgjudge.data.markup import shown
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.ledger.comparison import laid_out
 from nlgjudge.ledger.ledger import beside, best, committed
@@ -136,13 +137,14 @@ class PaperTable:
         return [self.notice, *lines] if self.notice else lines
 
     def __repr__(self):
-        return "\n".join([self._wide(" | ").to_string(), *self._legend()])
+        return shown("\n".join([self._wide(" | ").to_string(), *self._legend()]))
 
     def _repr_html_(self):
         css = "nj-" + tints(self.cells).str.replace(" ", "-")
         classes = laid_out(self.cells.assign(css=css), "css", HEADS)
         table = self._wide("<br>").style.set_td_classes(classes)
-        table = table.set_table_styles(STYLES).set_caption("<br>".join(self._legend()))
+        legend = [shown(line, "html") for line in self._legend()]
+        table = table.set_table_styles(STYLES).set_caption("<br>".join(legend))
         table = table.format_index(escape="html", axis="index")
         table = table.format_index(titled, axis="columns")
         # Without a fixed identifier, the HTML would differ between runs.
