@@ -17,7 +17,6 @@ import pandas as pd
 from nlgjudge.data.recordings import recording, recording_spec
 from nlgjudge.data.scale import MOST_UNREAD, NUMBERS, Scale
 from nlgjudge.judging.estimators import get_estimator
-from nlgjudge.judging.rating_text import LETTERS
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.tasks import MISSING, Reply
 
@@ -255,7 +254,7 @@ def _expected(reading):
     low, high = reading.scale
     number = f"a number from {low:g} to {high:g}"
     forms = {"yes_no": "yes or no", "json": f"JSON with {number}"}
-    forms["choice"] = " or ".join(LETTERS[: len(reading.options)])
+    forms["choice"] = " or ".join(reading.options)
     return forms.get(reading.form, number) + f", as in {reading.pattern!r}" * bool(reading.pattern)
 
 
