@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nlgjudge.data.checks import unknown
 from nlgjudge.data.markup import shown
 from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use
+from nlgjudge.ledger import live
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,15 +136,8 @@ class Finding:
     @property
     def figure(self) -> Image | None:
         """The committed figure of the notebook, or None."""
-        from IPython.display import Image
-
         path = root() / "figures" / f"{self.name}.png"
-        if not path.exists():
-            return None
-        data = use(path).read_bytes()
-        return Image(
-            data, width=int.from_bytes(data[16:20]) * 2 // 3
-        )  # saved at 150 dpi, shown at 100
+        return _image(use(path), self._place("figure")) if path.exists() else None
 
     def check(self, values: dict, *benchmarks: Benchmark, **settings: object) -> Markdown:
         """Compare this run with the committed finding.
@@ -161,7 +155,8 @@ class Finding:
         Returns
         -------
         Markdown
-            That all is as committed; for a run that is not comparable, why, and its answer.
+            That all is as committed; for a run that is not comparable, why, and its answer. Where the notebook's first
+            cell shows the committed answer, the run's takes its place.
 
         Raises
         ------
@@ -181,21 +176,26 @@ class Finding:
             raise ValueError(
                 f"{self.name}: a template names {sorted(missing)}; values has {[*values]}."
             )
+        differences = []
         if self._basis is None:
             notice = NOT_COMMITTED.format(self.name)
         elif not self._comparable:
             notice = (
                 f"**This run is not comparable with the committed one**: {self._other_settings()}."
             )
-        elif not (differences := self._differences()):
-            return Markdown(f"All {len(self._run)} values are as committed.")
-        elif os.environ.get("NLGJUDGE_REFRESH"):
+        elif differences := self._differences():
             notice = f"Other than committed: {'; '.join(differences)}."
         else:
+            live.replace(self._place("answer"), self._repr_mimebundle_())
+            return Markdown(f"All {len(self._run)} values are as committed.")
+        above = live.replace(self._place("answer"), _text(self._of_run(notice)))
+        if differences and not os.environ.get("NLGJUDGE_REFRESH"):
             raise ValueError(
                 f"{self.name}: {len(differences)} differ from {_path(self.name).relative_to(root())}: "
                 f"{'; '.join(differences)}. If the new ones are right, `make refresh` commits them."
             )
+        if above:
+            return Markdown(f"{notice} Its answer now stands at the top of this notebook.")
         return Markdown(f"{notice}\n\n{self._shown(self._run, 'this run')}")
 
     def save(self, table: pd.DataFrame, path: str, *, index: bool = False) -> None:
@@ -207,7 +207,7 @@ class Finding:
     def write(self, figure: Figure | None = None) -> None:
         """Write what `check` was given to `findings/NAME.csv` of this run's results, and save a figure.
 
-        If the run is the committed one, the first cell shows the figure already, so it is closed.
+        Where the first cells show the committed figure, the run's takes its place if it is another run.
         """
         folder = out(self._sample) / "findings"
         folder.mkdir(parents=True, exist_ok=True)
@@ -226,29 +226,66 @@ class Finding:
             from nlgjudge.ledger import figures  # a short answer draws nothing
 
             figures.save(figure, self.name, sample=self._sample)
-            if self._comparable:
-                figures.plt.close(figure)
+        above = self._comparable
+        if not self._comparable and figure is not None:
+            path = out(self._sample) / "figures" / f"{self.name}.png"
+            above = live.replace(self._place("figure"), _image(path))
+        elif not self._comparable:
+            live.replace(self._place("figure"), _text("*This run has nothing to draw.*"))
+        elif (committed := self.figure) is not None:
+            live.replace(self._place("figure"), _image(committed.data))
+        if figure is not None and above:
+            figures.plt.close(figure)
+
+    def _place(self, what):
+        return f"{self.name}/{what}"
+
+    def _ipython_display_(self):
+        bundle = self._repr_mimebundle_()
+        live.show(self._place("answer"), bundle, self._expected) or live.send(bundle)
+
+    def _expected(self, changes):
+        """The committed answer, under other parameters than the committed ones."""
+        head = f"**This run:** {changes}. Its answer takes this place when it is computed; committed is:\n\n"
+        return _text(head * bool(changes) + self._repr_mimebundle_()["text/markdown"])
+
+    def _of_run(self, notice):
+        """This run's answer, its numbers beside the committed ones, and the committed answer folded."""
+        if self._basis is None:
+            return f"{notice}\n\n{self._shown(self._run, 'this run')}"
+        if changes := live.changes(self.name):
+            notice = f"**This run:** {changes}."
+            notice += f" {SAMPLE_NOTICE.capitalize()}." * self._sample
+        texts, self._texts = self._texts, self._before
+        committed = self._shown(self.values, "committed")
+        self._texts = texts
+        return (
+            f"{notice}\n\n{self._shown(self._run, 'this run', self.values)}\n\n"
+            f"<details><summary>The committed answer</summary>\n\n{committed}\n\n</details>"
+        )
 
     def _repr_mimebundle_(self, **_):
         notice = NOT_COMMITTED.format(self.name) if self._basis is None else RECOMPUTED
         text = f"{self._shown(self.values, 'committed')}\n\n{notice}" if self._texts[1] else notice
         return {"text/markdown": text, "text/plain": text}
 
-    def _shown(self, values, head):
-        """Question, answer, and the numbers as a table with its conditions."""
+    def _shown(self, values, head, committed=None):
+        """Question, answer, and the numbers, beside the committed ones if given, as a table with its conditions."""
         texts = {k: shown(v, "value") if isinstance(v, str) else v for k, v in values.items()}
         question, answer, conditions = (self._filled(text, texts) for text in self._texts)
         parts = [f"**Question:** {question}", f"**Answer:** {answer}"]
         numbers = {key: value for key, value in values.items() if self._is_row(key, value)}
         if numbers:
+            columns = {" ": [shown(key, "markdown") for key in numbers]}
+            columns[head] = [self._cell(*item) for item in numbers.items()]
+            if committed is not None:
+                columns["committed"] = [
+                    self._cell(key, committed[key]) if key in committed else "–" for key in numbers
+                ]
             units = ["" if math.isnan(value.n) else f"{value.n:,}" for value in numbers.values()]
-            cells = [self._cell(*item) for item in numbers.items()]
-            rows = [
-                (" ", head, "n"),
-                ("---",) * 3,
-                *zip((shown(key, "markdown") for key in numbers), cells, units),
-            ]
-            lines = [f"| {' | '.join(row[: 3 if any(units) else 2])} |" for row in rows]
+            columns |= {"n": units} if any(units) else {}
+            rows = [columns, ("---",) * len(columns), *zip(*columns.values())]
+            lines = [f"| {' | '.join(row)} |" for row in rows]
             parts.append("\n".join(lines))
         return "\n\n".join([*parts, *([conditions] if conditions else [])])
 
@@ -332,6 +369,25 @@ def read_notebook(name: str) -> dict:
     """A notebook as committed."""
     path = root() / "notebooks" / f"{name}.ipynb"
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _image(source, place=""):
+    """A figure's PNG, of a path or bytes; displayed at a place of the notebook if one is named."""
+    from IPython.display import Image
+
+    class Committed(Image):
+        def _ipython_display_(self):
+            plain = _image(self.data)
+            live.show(place, plain, live.until_drawn(plain)) or live.send(plain)
+
+    data = source if isinstance(source, bytes) else source.read_bytes()
+    width = int.from_bytes(data[16:20]) * 2 // 3  # saved at 150 dpi, shown at 100
+    return (Committed if place else Image)(data, width=width)
+
+
+def _text(markdown):
+    """Markdown as its mime bundle."""
+    return {"text/markdown": markdown, "text/plain": markdown}
 
 
 def _path(name):

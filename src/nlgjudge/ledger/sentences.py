@@ -111,7 +111,8 @@ def _missing(cells):
     """What is missing for the cells without any value, from the papers' `[[needs]]`."""
     rest = cells[cells["ours"].isna() & (cells["aspect"] != "AVG")].drop_duplicates("row")
     if len(rest):
-        partly = rest["row"].isin(cells.loc[cells["ours"].notna(), "row"])
+        judged = cells["ours"].notna() & cells["verdict"].ne("")  # not those of a rehearsal
+        partly = rest["row"].isin(cells.loc[judged, "row"])
         names = rest["row"].mask(partly, "parts of " + rest["row"])
         yield f"Missing: {_grouped(names, needs_of(rest, 'missing'))}"
 

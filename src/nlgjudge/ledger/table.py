@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ import pandas as pd
 
 from nlgjudge.data.checks import check_known
 from nlgjudge.data.paths import out
-from nlgjudge.ledger import sentences
+from nlgjudge.ledger import live, sentences
 from nlgjudge.ledger.average_audit import printed_averages
 from nlgjudge.ledger.citations import corrections
 from nlgjudge.ledger.comparison import averages, compare, with_interval
@@ -103,6 +103,7 @@ class Table(Shown):
         self._notes: list[tuple[str, dict[str, str]]] = []
         self._searches: dict[str, Search] = {}
         self._sample = False
+        self._notes_above: dict[str, Callable[[], Any]] = {}
         self._forget()
 
     def _forget(self):
@@ -410,6 +411,7 @@ class Table(Shown):
         artefacts = artefacts or self.artefacts
         self.reran = rerun(self._package, artefacts, judge, notebook=self.notebook, **how)
         self._forget()
+        self._follow()
         if self.reran.cells.empty:
             print(self.reran.notice)
             amounts = self.reran.plan.groupby("row", sort=False).sum(numeric_only=True)
@@ -520,11 +522,7 @@ class Table(Shown):
         own = tested["artefacts"].map(lambda names: set(names.split("|")) <= {*self.artefacts})
         return tested[own].set_index("section")
 
-    def figure(self, title: str = "", artefacts: Sequence[str] | None = None) -> Figure:
-        """Draw published values and ours, and the differences; `write` saves a figure like it.
-
-        By default it shows the first table, with paper and table as `title`.
-        """
+    def _figure(self, title, artefacts):
         from nlgjudge.ledger import figures  # a table without a figure draws nothing
 
         names = artefacts or self.artefacts[:1]
@@ -537,6 +535,18 @@ class Table(Shown):
         here = cells[cells["ours"].notna() & (cells["verdict"] != "")]  # a rehearsal has no verdict
         notice = max(table.notice for table in shown)
         return figures.comparison(here, title=title, notice=notice)
+
+    def figure(self, title: str = "", artefacts: Sequence[str] | None = None) -> Figure:
+        """Draw published values and ours, and the differences; a notebook displays it, and `write` saves one like it.
+
+        By default it shows the first table, with paper and table as `title`.
+        """
+        from nlgjudge.ledger import figures
+
+        figure = self._above = self._figure(title, artefacts)
+        if live.show(self._place("figure"), figure, live.until_drawn(figure)):
+            figures.plt.close(figure)  # displayed already
+        return figure
 
     def write(self, *others: Table, judge: str = "") -> str:
         """Save this run's part of the ledger, and the figure if `figure` drew one before.
@@ -560,11 +570,14 @@ class Table(Shown):
             cells = pd.concat([table.rows for table in (self, *others)], ignore_index=True)
             save(cells, out() / "reruns" / f"{judge}.csv")
             return self.check
+        self._follow()
         if hasattr(self, "_drawn"):
             from nlgjudge.ledger import figures
 
-            drawn = self.figure(*self._drawn)
+            drawn = self._figure(*self._drawn)
             figures.save(drawn, self.notebook, sample=self._sample)
+            another = live.changes(self.notebook) or self.rerun_answer or len(self.differences)
+            live.replace(self._place("figure"), drawn if another else self._above)
             figures.plt.close(drawn)
         parts = [table.rows for table in (self, *others) if table._has_own]
         if parts:
@@ -574,9 +587,42 @@ class Table(Shown):
                 write(rows[~shown_only])
         return self.check
 
-    def _parts(self):
-        """Claim, verdict and what the judge gave, by their names, and the first table."""
+    def shown(self, function: Callable[[], Any]) -> Callable[[], Any]:
+        """Display what a function gives, as a decorator; `write` displays in its place what it gives then."""
+        self._notes_above[function.__name__] = function
+        content = function()
+        if not live.show(self._place(function.__name__), content):
+            live.send(content)
+        return function
+
+    def _place(self, what):
+        return f"{self.notebook or self.paper}/{what}"
+
+    def _follow(self):
+        """Show this run's table, and texts about it, in the place of the committed ones."""
+        changes = live.changes(self.notebook)
+        differs = self._has_own and not self._sample and len(self.differences)
+        run = ": ".join([changes] * bool(changes) + [f"{self.check}."] * bool(changes or differs))
+        live.replace(self._place("table"), self._bundle(run))
+        for name, function in self._notes_above.items():
+            live.replace(self._place(name), function())
+
+    def _ipython_display_(self):
+        def waiting(changes):
+            until = "the table is the committed one until the cells below have run."
+            return self._bundle(f"{changes}; {until}" if changes else "")
+
+        live.show(self._place("table"), self._bundle(), waiting) or live.send(self._bundle())
+
+    def _bundle(self, run=""):
+        """What a notebook displays, with what this run changed."""
+        return {"text/html": self._html(run), "text/plain": self._plain(run)}
+
+    def _parts(self, run=""):
+        """Claim, verdict and what the judge gave, by their names, and the first table; what a run changed is first."""
         parts = {"Claim": self.claim, "Verdict": self.answer, "Your judge": self.rerun_answer}
+        if run:
+            parts = {"This run": run.replace("`", ""), "Your judge": self.rerun_answer, **parts}
         yield from ((f"{name}:", f" {text}") for name, text in parts.items() if text)
         yield self[self.artefacts[0]]
 

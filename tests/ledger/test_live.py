@@ -1,0 +1,89 @@
+"""What a notebook's first cells show follows the run, in a kernel."""
+
+from contextlib import suppress
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+CELLS = [
+    'import nlgjudge as nj\nfinding = nj.Finding("mine")\nfinding',
+    "finding.figure",
+    "size = 2  # of it",
+    "value = size**2",
+    """finding = nj.Finding("mine", "How large?", "It is {value:.1f}.")
+finding.check({"value": value} | {"other": (value, value - 1, value + 1)}, size=size)""",
+    """import matplotlib.pyplot as plt
+figure, axis = plt.subplots(figsize=(value, 1)); axis.plot([0, 1])
+finding.write(figure)""",
+]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run the notebook with its own parameters, or those in an injected cell; what is at its top after each cell."""
+    for name in ("data", "notebooks", "paper_tables/findings", "figures"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "data/registry.csv").touch()
+    monkeypatch.setenv("NLGJUDGE_ROOT", str(tmp_path))
+    monkeypatch.setenv("NLGJUDGE_OUT", str(tmp_path / "out"))
+
+    def run(*injected, until=None):
+        book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(one) for one in CELLS])
+        book.cells[2].metadata["tags"] = ["parameters"]
+        nbformat.write(book, tmp_path / "notebooks/mine.ipynb")
+        book.cells[3:3] = [nbformat.v4.new_code_cell(one) for one in injected]
+        book.cells = book.cells[:until]
+        with suppress(CellExecutionError):
+            NotebookClient(book, timeout=60).execute(cwd=str(tmp_path))
+        return book.cells
+
+    run()
+    for kind in ("findings/mine.csv", "figures/mine.png"):
+        target = tmp_path / ("paper_tables" if "csv" in kind else "") / kind
+        target.write_bytes((tmp_path / "out" / kind).read_bytes())
+    return run
+
+
+def top(cells):
+    return cells[0].outputs[0]["data"]["text/markdown"]
+
+
+def test_the_committed_run_leaves_the_top_as_it_is(run):
+    cells = run()
+    assert "**Answer:** It is 4.0." in top(cells) and "These are committed results" in top(cells)
+    assert "image/png" in cells[1].outputs[0]["data"]
+    assert cells[1].outputs[0]["data"] == run(until=2)[1].outputs[0]["data"]
+    assert top(cells) == top(run(until=2))
+    assert not cells[5].outputs  # the figure is at the top
+
+
+def test_a_changed_run_is_at_the_top_beside_the_committed_one(run):
+    cells = run("size = 3")
+    text, folded = top(cells).split("<details>")
+    assert text.startswith("**This run:** `size = 3` (committed `2`).") and "It is 9.0." in text
+    assert "| other | 9 [8, 10] | 4 [3, 5] |" in text and "It is 4.0." in folded
+    assert cells[1].outputs[0]["data"]["image/png"] != run()[1].outputs[0]["data"]["image/png"]
+    assert "now stands at the top" in cells[5].outputs[0]["data"]["text/markdown"]
+    assert not cells[6].outputs
+
+
+def test_a_run_that_stops_says_that_the_top_is_another_one(run):
+    cells = run("size = 3", "1 / 0")
+    assert top(cells).startswith("**This run:** `size = 3` (committed `2`). Its answer takes this")
+    assert list(cells[1].outputs[0]["data"]) == [
+        "text/markdown",
+        "text/plain",
+    ] or "takes this place" in str(cells[1].outputs)
+
+
+def test_a_run_that_goes_back_to_the_committed_parameters_shows_the_committed_answer(run):
+    assert top(run("size = 3", CELLS[3], CELLS[4], "size = 2")) == top(run())
+
+
+def test_a_run_that_differs_says_so_at_the_top(run):
+    cells = run("value = 5", until=None)
+    assert "It is 4.0." in top(cells)  # `value` is computed again
+    cells = run("nj.Finding.check.__globals__['_value'] = lambda x: nj.ledger.finding.Value(7.0)")
+    assert top(cells).startswith("Other than committed: ") and "It is 7.0" in top(cells)
