@@ -5,6 +5,7 @@ Notebooks are run by papermill and checked by nbval; nothing here compares one.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
@@ -301,6 +302,8 @@ def refresh(say: Callable[[str], object] = print) -> None:
             _write(root() / "notebooks" / f"{name}.ipynb", _with_outputs(name), say)
     for source, target in _written(lacking):
         _write(target, source.read_bytes(), say)
+    parameters = json.dumps({name: _parameters(name) for name in notebooks()}, indent=1)
+    _write(root() / "paper_tables" / "parameters.json", f"{parameters}\n".encode(), say)
     rows = ledger.committed()
     by_paper = ledger.cell_counts(rows)
     by_measure = ledger.cell_counts(rows.assign(paper="all " + ledger.measures(rows)))
@@ -310,6 +313,14 @@ def refresh(say: Callable[[str], object] = print) -> None:
     _keep_addresses(root() / "site" / "addresses.txt", [*rows["address"], *asked], say)
     _write_counts(root() / "README.md", by_paper, say)
     _write_counts(root() / "paper_tables" / "README.md", by_table, say)
+
+
+def _parameters(name):
+    """The parameters of a notebook by name, as Python writes them."""
+    cells = read_notebook(name)["cells"]
+    tagged = [cell for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
+    body = ast.parse("".join(chain.from_iterable(cell["source"] for cell in tagged))).body
+    return {ast.unparse(node.targets[0]): ast.unparse(node.value) for node in body}
 
 
 def _keep_addresses(path, new, say):

@@ -30,9 +30,6 @@ _LIBRARIES = ("numpy", "scipy", "pandas", "rouge-score", "nltk")
 COLUMNS = ["key", "text", "value", "low", "high", "n"]
 TEXTS = ("question", "answer", "conditions")
 NOT_COMMITTED = "Nothing is committed for {} yet; `make refresh` copies this run's answer."
-RECOMPUTED = (
-    "These are committed results. The notebook computes them below and checks them at its end."
-)
 _FIELD = re.compile(r"\{([^{}:]+):?([^{}]*)\}")
 _SENTENCE_ENDS = re.compile(r"(?<=[.?!])\s+(?=[A-Z{*`])|\n{2,}")
 
@@ -265,9 +262,9 @@ class Finding:
         )
 
     def _repr_mimebundle_(self, **_):
-        notice = NOT_COMMITTED.format(self.name) if self._basis is None else RECOMPUTED
-        text = f"{self._shown(self.values, 'committed')}\n\n{notice}" if self._texts[1] else notice
-        return {"text/markdown": text, "text/plain": text}
+        parts = [self._shown(self.values, "committed")] * bool(self._texts[1])
+        parts += [NOT_COMMITTED.format(self.name)] * (self._basis is None)
+        return _text("\n\n".join(parts))
 
     def _shown(self, values, head, committed=None):
         """Question, answer, and the numbers, beside the committed ones if given, as a table with its conditions."""

@@ -34,7 +34,7 @@ def show(place: str, content: Any, waiting: Callable[[str], Any] | None = None) 
         return False
     notebook = place.split("/")[0]
     if notebook not in _defaults:
-        _defaults[notebook] = _parameters(_source(notebook))
+        _defaults[notebook] = _committed(notebook)
         shell.events.register("post_run_cell", lambda result: _watch(notebook, result))
         _note(notebook)  # of parameters above
     _waiting[place] = waiting or (lambda changes: content)
@@ -53,7 +53,7 @@ def replace(place: str, content: Any) -> bool:
 def changes(notebook: str) -> str:
     """What this run changed, as Markdown: ``judge = 'surface'`` (committed ``''``); empty for nothing."""
     pairs = _changed.get(notebook, {}).items()
-    said = (f"`{name} = {now!r}` (committed `{before!r}`)" for name, (now, before) in pairs)
+    said = (f"`{name} = {now}` (committed `{before}`)" for name, (now, before) in pairs)
     return ", ".join(said)
 
 
@@ -87,7 +87,7 @@ def _watch(notebook, result):
 def _note(notebook):
     """Note which parameters of the kernel are not the committed ones."""
     now = kernel().user_ns
-    pairs = {name: (now[name], own) for name, own in _defaults[notebook].items() if name in now}
+    pairs = {n: (repr(now[n]), own) for n, own in _defaults[notebook].items() if n in now}
     _changed[notebook] = {name: both for name, both in pairs.items() if both[0] != both[1]}
 
 
@@ -102,13 +102,7 @@ def _names(source):
     return {ast.unparse(node.targets[0]) for node in body}
 
 
-def _parameters(source):
-    return {ast.unparse(n.targets[0]): ast.literal_eval(n.value) for n in ast.parse(source).body}
-
-
-def _source(notebook):
-    """Source of the parameters cell of a notebook, as it is on disk."""
-    path = root() / "notebooks" / f"{notebook}.ipynb"
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"] if path.exists() else []
-    tagged = [c for c in cells if "parameters" in c["metadata"].get("tags", [])]
-    return "".join(tagged[0]["source"]) if tagged else ""
+def _committed(notebook):
+    """The parameters that a notebook's committed outputs were made with, as Python writes them."""
+    path = root() / "paper_tables" / "parameters.json"
+    return json.loads(path.read_text(encoding="utf-8")).get(notebook, {}) if path.exists() else {}
