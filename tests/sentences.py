@@ -1,7 +1,7 @@
 """`make sentences`: does everything that a notebook says follow each of its parameters?
 
-Every notebook runs on the sample, as committed and with one parameter changed to its second value. What a reader sees is
-read: Markdown, printed lines and tables, from the first cell on. Packages are imported once, and each run is a fork.
+Every notebook runs on the sample, as committed and with one parameter changed to its second value. What a reader sees
+is read: Markdown, printed lines and tables, from the first cell on. Packages are imported once, each run is a fork.
 A sentence is stale if it states a number that the unchanged run shows and the changed one does not, and is still
 there. No sentence may hold "nan", an empty list, or words that contradict its numbers, and no result is typed into an
 f-string.
@@ -79,6 +79,7 @@ def execute(book, given):
 
     shell = InteractiveShell.instance()
     shell.kernel = None  # what the package asks for
+    shell.enable_gui = lambda gui=None: None
     cells, places = [], {}
     for cell in book["cells"]:
         source = "".join(cell["source"])
@@ -198,10 +199,14 @@ def stale(before, after, known=frozenset()):
 
 
 def faults(cells):
-    """What is wrong with the texts and tables of a run, by text."""
-    found = [fault for paragraph in paragraphs(cells) for fault in contradictions(paragraph)]
-    tables = [text_of(one) for cell in cells for one in cell]
-    return found + [fault for text in tables for fault in contradictions(text, OF_TABLES)]
+    """By cell and kind, what is wrong with the texts and tables of a run."""
+    found = {}
+    for number, cell in enumerate(cells):
+        here = [fault for paragraph in paragraphs([cell]) for fault in contradictions(paragraph)]
+        here += [fault for one in cell for fault in contradictions(text_of(one), OF_TABLES)]
+        for fault, text in here:
+            found.setdefault((number, fault), []).append(text)
+    return found
 
 
 def check(name, real=False):
@@ -219,7 +224,7 @@ def check(name, real=False):
     os.chdir(root() / "notebooks")
     base, error = forked(book, source)
     found += [("unchanged", "error", error)] * bool(error)
-    before = faults(base)
+    before = {place: len(texts) for place, texts in faults(base).items()}
     for parameter in own:
         value = second(name, parameter)
         if value is None:
@@ -228,7 +233,9 @@ def check(name, real=False):
         cells, error = forked(book, source | {parameter: value})
         if error and not re.search(rf"\b{parameter}\b", error):
             found.append((run, "the error does not name the parameter", error[:200]))
-        found += [(run, *fault) for fault in faults(cells) if fault not in before]
+        for (cell, fault), texts in faults(cells).items():
+            if len(texts) > before.get((cell, fault), 0):
+                found.append((run, f"[{cell}] {fault}", texts[0]))
         if not error:
             found += [
                 (run, f"{number} moved, its sentence stays", text)
