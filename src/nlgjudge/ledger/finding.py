@@ -30,6 +30,7 @@ _LIBRARIES = ("numpy", "scipy", "pandas", "rouge-score", "nltk")
 COLUMNS = ["key", "text", "value", "low", "high", "n"]
 TEXTS = ("question", "answer", "conditions")
 NOT_COMMITTED = "Nothing is committed for {} yet; `make refresh` copies this run's answer."
+_ONE_NUMBER = re.compile(r"(?<![\w.\]])([-−+]?\d+(?:[.,]\d+)*%?) to \1(?![\w%]|[.,]\d)")
 _FIELD = re.compile(r"\{([^{}:]+):?([^{}]*)\}")
 _SENTENCE_ENDS = re.compile(r"(?<=[.?!])\s+(?=[A-Z{*`])|\n{2,}")
 
@@ -303,7 +304,9 @@ class Finding:
         return dict(_FIELD.findall("".join(self._texts)))
 
     def _filled(self, text, values):
-        return _FIELD.sub(lambda field: format(values.get(field[1], Value()), field[2]), text)
+        """A template with its values; a range of one number is that number."""
+        text = _FIELD.sub(lambda field: format(values.get(field[1], Value()), field[2]), text)
+        return _ONE_NUMBER.sub(r"\1", text)
 
     def _other_settings(self):
         """Settings that differ from the committed ones."""
