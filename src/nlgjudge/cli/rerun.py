@@ -111,9 +111,6 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
     request = {name: options.pop(name) for name in names}
     request["logprobs"] = False if options.pop("without_logprobs") else None
     request = {name: value for name, value in request.items() if value not in (None, {}, "")}
-    if "dhp" in targets:
-        options |= {"limit": limit, "source": source, "plan": plan, "store": store, "keep": keep}
-        return rerun_dhp(targets, judges, request, **options)
     tables = rerun_requests.tables_of_targets(targets)
     named = rerun_requests.judges_by_row(judges, tables)
     tables, is_sample = available(tables, named, source)
@@ -167,33 +164,6 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
         settings = {name: value for name, value in settings.items() if value}
         run_notebooks(tables, named, settings, folder)
     return keep_run(runs, folder) if keep and status == 0 else status
-
-
-def rerun_dhp(targets, judges, request, *, limit, source, price, max_cost, **options):
-    """Run DHP's discernment with judges, on the page of their other results too."""
-    if len(targets) > 1 or any("=" in judge for judge in judges):
-        raise ValueError(
-            "dhp has no table of correlations: rerun it alone, and give the judge without a row"
-        )
-    if options["plan"]:
-        raise ValueError(
-            "dhp has no --plan: its notebook perturbs the texts first. Start with --limit 5"
-        )
-    for name in ("store", "keep", "max_calls"):
-        if options[name]:
-            raise ValueError(f"--{name.replace('_', '-')}: dhp's notebook does not have it")
-    datasets = nj.paper("dhp").method["tasks"]
-    is_sample = source != "real" and all(nj.load(name, source).is_sample for name in datasets)
-    if is_sample and refuse_sample(source, False, judges):
-        return FAILED
-    settings = {"judge": [*judges], "options": request, "source": source, "limit": limit}
-    settings |= {"price": [*(price or ())], "max_cost": max_cost}
-    settings = {name: value for name, value in settings.items() if value}
-    folder = reruns.place(judges, request, limit, is_sample)
-    workflow.run_notebook("dhp_discernment", settings, folder)
-    click.echo("\n\n".join([*reruns.read_rerun(folder).sentences(), ""]))
-    show_page(folder)
-    return 0
 
 
 def show_page(folder):

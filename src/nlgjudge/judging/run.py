@@ -10,6 +10,7 @@ import pandas as pd
 
 from nlgjudge.data.checks import check_known, check_whole, first, unknown
 from nlgjudge.data.paths import cache
+from nlgjudge.data.preferences import without
 from nlgjudge.data.recordings import recording, recording_spec, recording_texts
 from nlgjudge.judging.baseline import Baseline
 from nlgjudge.judging.estimators import ESTIMATORS
@@ -298,7 +299,7 @@ def requests(
     if system:
         prompts = [one._replace(before=(("system", system), *one.before)) for one in prompts]
     if examples is not None and len(examples):
-        items = items[~items["item_id"].isin(examples["item_id"])]
+        items = without(items, examples["item_id"])
         prompts = [with_examples(one, examples) for one in prompts]
     return [Tasks(items, one, n=samples, **_with_format(one, settings or {})) for one in prompts]
 

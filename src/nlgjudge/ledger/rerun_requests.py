@@ -11,12 +11,14 @@ from nlgjudge.data.benchmarks import load
 from nlgjudge.data.checks import check_known, first, unknown
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.judging.planning import COUNTS, Count
-from nlgjudge.judging.prompts import Prompt, prompt
+from nlgjudge.judging.prompts import Prompt, names, prompt
 from nlgjudge.judging.replies import FALLBACK, FALLBACK_SAMPLES
 from nlgjudge.judging.run import SAMPLING, get_judge, judge_items, sampling_settings
 from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
 from nlgjudge.papers.coascore.aspects import stage_prompt
 from nlgjudge.papers.coascore.chain import coascore
+from nlgjudge.papers.dhp.perturbing import perturb
+from nlgjudge.papers.dhp.source_texts import originals
 from nlgjudge.papers.folders import papers
 from nlgjudge.papers.llmbar.steps import DEBATE, REASONS, choose_in_steps
 from nlgjudge.papers.protocol import Protocol, Scope
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 # Papers that publish correlations of models, by the name of their folder.
 PAPERS = {key: paper for key, paper in papers().items() if paper.scopes}
 CHAINS = ("chain", "chain of rated aspects", "mean of aspects")
+DISCERNMENT = "discernment"  # DHP's procedure, in the place of a row and a table
 OPTIONS = ("samples", *SAMPLING, "sampling", "pattern")
 TRIED = 50  # first replies to a row, of which most have to hold a rating
 REPLIES = ["judge", "items", "replies", "read", "unread", "missing", "calls", "cost", "sent"]
@@ -89,6 +92,9 @@ class Part(NamedTuple):
     def loaded(self, benchmark, limit=0):
         """With the items to ask about, of the first `limit` documents; 0 is all."""
         items = benchmark.items
+        if self.paper == "dhp":
+            items = perturb(originals(benchmark, limit or 100), self.scope.dataset).items
+            return self._replace(benchmark=benchmark, items=items)
         items = first(items[~items["system_id"].isin(self.scope.left_out)], limit)
         return self._replace(benchmark=benchmark, items=items)
 
@@ -187,7 +193,9 @@ class Part(NamedTuple):
 
 
 def tables_of(paper: str) -> list[str]:
-    """Tables of a paper that publish rows of a model, as ``['table1', 'table2']``."""
+    """Tables of a paper that publish rows of a model, as ``['table1', 'table2']``; of DHP its procedure."""
+    if paper == "dhp":
+        return [DISCERNMENT]
     names = {artefact for scope in PAPERS[paper].scopes for artefact in scope.artefacts}
     return sorted(names, key=lambda name: int(name.removeprefix("table")))
 
@@ -198,11 +206,12 @@ def tables_of_targets(targets: Sequence[str]) -> dict[str, list[str]]:
     A paper may be named by any of its versions. A `ValueError` for an unknown paper or table names the near ones.
     """
     by_version = {version: key for key, paper in PAPERS.items() for version in paper.versions}
+    by_version["dhp"] = "dhp"
     tables: dict[str, list[str]] = {}
     for target in targets or PAPERS:
         version, _, artefact = target.partition("/")
         if version not in by_version:
-            raise ValueError(f"{target}: {unknown('paper', version, [*by_version, 'dhp'])}")
+            raise ValueError(f"{target}: {unknown('paper', version, by_version)}")
         paper = by_version[version]
         if artefact and artefact not in tables_of(paper):
             raise ValueError(f"{target}: {unknown('table', artefact, tables_of(paper))}")
@@ -235,11 +244,13 @@ def check_row(row, rows, where):
 
 def parts_of(paper: str, artefacts: str | Iterable[str]) -> list[Part]:
     """The rows of a model in some tables, by dataset; `ValueError` for an unknown paper or table."""
-    check_known("paper", paper, PAPERS)
+    check_known("paper", paper, [*PAPERS, "dhp"])
     artefacts = [artefacts] if isinstance(artefacts, str) else list(artefacts)
     for artefact in artefacts:
         if artefact not in tables_of(paper):
             raise ValueError(f"{paper}: {unknown('table', artefact, tables_of(paper))}")
+    if paper == "dhp":
+        return list(_of_dhp(papers()[paper]))
     parts = []
     for scope in PAPERS[paper].scopes:
         for row in PAPERS[paper].rows.values():
@@ -247,6 +258,15 @@ def parts_of(paper: str, artefacts: str | Iterable[str]) -> list[Part]:
             if tables := tuple(name for name in artefacts if name in both):
                 parts.append(Part(paper, row, scope, tables))
     return parts
+
+
+def _of_dhp(paper):
+    """A part for each dataset; all models were asked alike, and no table has their values."""
+    row = next(iter(paper.rows.values()))._replace(row=DISCERNMENT)
+    for dataset, task in paper.method["tasks"].items():
+        own = [name.split("/")[2] for name in names() if name.startswith(f"dhp/{task}/")]
+        scope = Scope((), dataset, dataset, task, {aspect: (aspect, aspect) for aspect in own})
+        yield Part("dhp", row, scope, (DISCERNMENT,))
 
 
 def rows_of(paper: str, artefacts: str | Iterable[str]) -> list[str]:
@@ -361,23 +381,39 @@ class Unreadable(ValueError):
 
 
 def _try_out(part, judge, options):
-    """Ask about the first items; they are stored, so that the whole run takes no call more for them."""
-    samples, _ = part.sent(options)
-    few = part.items.head(max(3, TRIED // (samples * len(part.aspects))))  # one text may be refused
-    if not judge.asks or len(few) == len(part.items):
+    """Try a row out on its first items."""
+    replies = part.sent(options)[0] * len(part.aspects)
+
+    def ask(few):
+        return part._replace(items=few).ask(judge, options)
+
+    trial(ask, part.items, judge, replies, part.row.row)
+
+
+def trial(ask, items, judge, replies, to):
+    """Ask about the first items; they are stored, so that the whole run takes no call more for them.
+
+    `replies` are wanted of each item. Raises `Unreadable`.
+    """
+    few = items.head(max(3, TRIED // replies))  # one text may be refused
+    if not judge.asks or len(few) == len(items):
         return
-    responses = part._replace(items=few).ask(judge, options)
+    if text := unread_text(ask(few), to):
+        raise Unreadable(
+            f"stopped: {text}. Where they do hold one, say with --pattern (options={{'pattern': ...}}) how it is "
+            "written; where they are cut off, raise --max-tokens; else take another model"
+        )
+
+
+def unread_text(responses, to):
+    """Say what most replies are if they hold no rating; empty otherwise."""
     answered = responses[~responses["reason"].isin([NOT_ASKED, NOT_ANSWERED])]
     unread = answered[answered["score"].isna()]
     if 2 * len(unread) <= len(answered):
-        return
+        return ""
     commonest = unread["text"].map(lambda text: " ".join(text.split())[:100]).value_counts()
     shown = "; ".join(f"{number} × {text!r}" for text, number in commonest.head(3).items())
-    raise Unreadable(
-        f"stopped: {len(unread):,} of the first {len(answered):,} replies to {part.row.row} hold no rating: {shown}. "
-        "Where they do hold one, say with --pattern (options={'pattern': ...}) how it is written; where they are "
-        "cut off, raise --max-tokens; else take another model"
-    )
+    return f"{len(unread):,} of {len(answered):,} replies to {to} hold no rating: {shown}"
 
 
 def _count_replies(part, responses, judge, spent, options):

@@ -16,11 +16,13 @@ from nlgjudge.data.recordings import RECORDINGS, available
 from nlgjudge.judging.judge import Budget
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import item_scores, reply_counts, responses
+from nlgjudge.judging.tasks import MISSING
 from nlgjudge.ledger import ledger, sentences
 from nlgjudge.ledger.comparison import averages, compare
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.rerun_requests import (
     CHAINS,
+    DISCERNMENT,
     OPTIONS,
     PAPERS,
     PLACE,
@@ -34,6 +36,9 @@ from nlgjudge.ledger.rerun_requests import (
 )
 from nlgjudge.ledger.verdicts import COLUMNS
 from nlgjudge.ledger.whole_table import paper_table
+from nlgjudge.papers.dhp.discernment_score import discernment
+from nlgjudge.papers.folders import paper as paper_of
+from nlgjudge.papers.llmbar.counting import unread_as_wrong
 from nlgjudge.stats.correlations import correlation_table
 from nlgjudge.stats.intervals import interval_table, mean_interval
 
@@ -44,7 +49,13 @@ if TYPE_CHECKING:
 
 LINE = ["paper", "artefact", "row", "dataset", "level", "coefficient"]  # of the means
 MEANS = [*LINE, "aspects", "ours", "ci_low", "ci_high", "published", "model"]
+REHEARSAL = "a rehearsal on the first {} documents of each dataset"
 MEANS += ["difference", "difference_low", "difference_high", "reading", "rule", "ceiling"]
+
+
+EMPTY = pd.DataFrame(
+    columns=["judge", "dataset", "perturbation", "value", "ci_low", "ci_high", "largest"]
+)
 
 
 class Rerun(NamedTuple):
@@ -78,7 +89,8 @@ class Rerun(NamedTuple):
     stopped
         Why the run stopped early: most replies could not be read.
     discernment
-        Of DHP, `judge, dataset, perturbation` and D as `value` with `ci_low, ci_high`.
+        Of DHP, `judge, dataset, perturbation`, D as `value` with `ci_low, ci_high`, and the `largest` D that the number
+        of texts allows.
     """
 
     cells: pd.DataFrame
@@ -91,7 +103,7 @@ class Rerun(NamedTuple):
     prompts: dict[str, str] = {}
     responses: pd.DataFrame = pd.DataFrame()
     stopped: str = ""
-    discernment: pd.DataFrame = pd.DataFrame(columns=["judge", "dataset"])
+    discernment: pd.DataFrame = EMPTY
 
     def sentences(self, paper: str = "", artefact: str = "") -> list[str]:
         """Say what the judge gives in each table, or in one, beside the published value."""
@@ -100,17 +112,18 @@ class Rerun(NamedTuple):
             means = means[(means["paper"] == paper) & (means["artefact"] == artefact)]
         tables = means.groupby(["paper", "artefact"], sort=False)
         texts = [sentences.of_judge(part, self._counts_of(part)) for _, part in tables]
-        if not paper:
-            datasets = self.discernment.groupby(["judge", "dataset"], sort=False)
-            texts += [sentences.of_discernment(part) for _, part in datasets]
+        counts = self.counts.reset_index()
+        for (_, dataset), part in self.discernment.groupby(["judge", "dataset"], sort=False):
+            if paper in ("", "dhp"):
+                own = counts[(counts["row"] == DISCERNMENT) & (counts["dataset"] == dataset)]
+                texts.append(sentences.of_discernment(part, own))
         return texts
 
     def _counts_of(self, means):
         """Lines of `counts` for some rows of `means`."""
         counts = self.counts.reset_index()
         if "paper" in counts:  # of several papers in one folder
-            version = means["paper"].iloc[0]
-            counts = counts[counts["paper"].map(lambda key: version in PAPERS[key].versions)]
+            counts = counts[counts["paper"] == paper_of(means["paper"].iloc[0]).key]
         of_table = counts["tables"].map(lambda names: means["artefact"].iloc[0] in names.split("|"))
         return counts[of_table & counts["row"].isin(means["row"])]
 
@@ -159,7 +172,7 @@ def rerun(
     paper
         Its package's name; both versions of G-Eval are one paper.
     artefacts
-        As ``"table1"``. Tables that share replies are asked once.
+        As ``"table1"``. Tables that share replies are asked once. Of ``dhp`` it is ``"discernment"``.
     judge
         As for `nlgjudge.judge_items`, for all rows, or a dict with one for each row by its published label. Empty asks
         nobody and gives the plan.
@@ -232,20 +245,46 @@ def rerun(
         )
     replies, counts, stopped = ask_all(parts, judges, options, report)
     parts = [part for part in parts if part.key in replies]
+    objections = [*filter(None, [stopped]), *_objections(judges, counts, options, sample, limit)]
+    discerned = EMPTY
+    if paper == "dhp":
+        discerned = pd.concat(
+            [EMPTY, *(_discerned(part, replies[part.key], judges) for part in parts)]
+        )
+        objections.append("DHP publishes no numbers: its D enters no ledger")
+        parts = []
     scores = {part.key: _scores(part, replies[part.key]) for part in parts}
-    rarely_rated = _rarely_rated(scores)
+    rarely_rated = _rarely_rated(scores, replies)
     cells = _cells(parts, scores, judges, options, notebook, sample)
     if limit:
         cells["verdict"] = ""  # a rehearsal proves nothing
     means = _means(parts, scores)
-    objections = [*filter(None, [stopped]), *_objections(judges, counts, options, sample, limit)]
     responses = pd.concat([pd.DataFrame(), *replies.values()], ignore_index=True)
     notice = "; ".join([*objections, *_gaps(counts, absent), *rarely_rated])
     if len(responses):
         notice = "\n".join([reply_counts(responses), notice]).strip()
     return Rerun(
-        cells, means, counts, plan, not objections, notice, scores, prompts, responses, stopped
+        cells,
+        means,
+        counts,
+        plan,
+        not objections,
+        notice,
+        scores,
+        prompts,
+        responses,
+        stopped,
+        discerned,
     )
+
+
+def _discerned(part, responses, judges):
+    """D of each of DHP's perturbations of one dataset."""
+    keys = part.items[["item_id", "original", "perturbation", "level"]]
+    scores = item_scores(responses).merge(keys, on="item_id")
+    found = discernment(scores, resamples=200).perturbations.rename(columns={"D": "value"})
+    place = {"judge": judges[part.row.row].name, "dataset": part.scope.dataset}
+    return found.reset_index().assign(**place)[[*EMPTY]]
 
 
 def _scores(part, responses):
@@ -254,24 +293,40 @@ def _scores(part, responses):
     people = people[people["item_id"].isin(part.items["item_id"])]
     frame = people[["item_id", "doc_id", "system_id"]]
     ratings = {aspect: people[rated] for aspect, (_, rated) in part.aspects.items()}
-    return _with_scores(frame.assign(**ratings), responses, "judge")
+    return _with_scores(part, frame.assign(**ratings), responses, "judge")
 
 
-def _with_scores(frame, responses, name):
-    """A frame with the scores of replies, a column ``name:aspect`` for each aspect."""
+def _with_scores(part, frame, responses, name):
+    """A frame with the scores of replies, `_column` by aspect; unread ones count as in the paper."""
+    is_missing = responses["reason"].isin(MISSING)
+    if part.row.unread == "0":
+        read = responses["score"].fillna(0).mask(is_missing)
+        responses = responses.assign(score=read)
     scores = item_scores(responses).pivot(index="item_id", columns="aspect", values="score")
-    return frame.join(scores.add_prefix(f"{name}:"), on="item_id")
+    frame = frame.join(scores.add_prefix(f"{name}:"), on="item_id")
+    if part.row.unread == "wrong":
+        missing = frame["item_id"].isin(responses.loc[is_missing, "item_id"])
+        whole = frame[~frame["doc_id"].isin(frame.loc[missing, "doc_id"])]
+        for aspect in part.aspects:
+            counted = unread_as_wrong(whole, [f"{name}:{aspect}"], aspect)
+            frame = frame.merge(counted, on="item_id", how="left")
+    return frame
 
 
-def _rarely_rated(scores):
+def _column(part, name, aspect, coefficient):
+    """Column of the scores that a coefficient takes."""
+    return f"{name}:{aspect}" + f":{coefficient}" * (part.row.unread == "wrong")
+
+
+def _rarely_rated(scores, replies):
     """Empty the scores of aspects of which fewer than half of the items are rated, and name them."""
     texts = []
-    for (row, dataset, _), frame in scores.items():
-        for column in frame.filter(like="judge:"):
-            rated = frame[column].notna().sum()
-            if 0 < rated < len(frame) / 2:
-                frame[column] = np.nan
-                aspect = column.removeprefix("judge:")
+    for (row, dataset, tables), frame in scores.items():
+        read = replies[row, dataset, tables].dropna(subset="score")
+        for aspect, rated in read.groupby("aspect", sort=False)["item_id"].nunique().items():
+            if rated < len(frame) / 2:
+                own = [name for name in frame if f"{name}:".startswith(f"judge:{aspect}:")]
+                frame[own] = np.nan
                 texts.append(
                     f"left out because fewer than half of the items are rated: {row}, {dataset}, {aspect} ({rated:,} "
                     f"of {len(frame):,})"
@@ -321,7 +376,8 @@ def _correlations(part, frame):
     for cell in cells.drop_duplicates(["aspect", "level", "coefficient"]).itertuples():
         how = {"levels": (cell.level,), "coefficients": (cell.coefficient,)}
         how |= {"dataset": part.scope.dataset, **policy}
-        ours = correlation_table(frame, [f"judge:{cell.aspect}"], [cell.aspect], **how)
+        column = _column(part, "judge", cell.aspect, cell.coefficient)
+        ours = correlation_table(frame, [column], [cell.aspect], **how)
         tables.append(interval_table(frame, ours, **policy))
     return pd.concat(tables, ignore_index=True)
 
@@ -385,20 +441,24 @@ def _measured(part, aspects, how, frame):
     """A judge's mean, its difference from the released scores, a single rater's mean and that of a rule."""
 
     def mean_of(frame, *signs):
-        triples = [(frame, f"{name}:{aspect}", aspect) for name, _ in signs for aspect in aspects]
+        triples = [
+            (frame, _column(part, name, aspect, how["coefficient"]), aspect)
+            for name, _ in signs
+            for aspect in aspects
+        ]
         weights = [sign / len(aspects) for _, sign in signs for _ in aspects]
         return mean_interval(triples, weights=weights, constant=part.scope.constant, **how)
 
     ours = mean_of(frame, ("judge", 1))
     line = {"ours": ours.value, "ci_low": ours.low, "ci_high": ours.high}
     line["ceiling"] = _ceiling(part, aspects, how)
-    released = None if part.benchmark.is_sample else _released(part, frame)
+    released = None if part.benchmark.is_sample else _released(part, frame, how["coefficient"])
     if released is not None:
         both = mean_of(released, ("judge", 1), ("released", -1))
         line |= {"difference": both.value, "difference_low": both.low, "difference_high": both.high}
     if part.row.scoring not in CHAINS:  # rules cannot answer a chain
         by_rule = part.ask(get_judge("surface"), {"samples": 1})
-        line["rule"] = mean_of(_with_scores(frame, by_rule, "rule"), ("rule", 1)).value
+        line["rule"] = mean_of(_with_scores(part, frame, by_rule, "rule"), ("rule", 1)).value
     return line
 
 
@@ -412,14 +472,19 @@ def _reading(line):
     return "higher" if zero < low else "lower" if zero > high else sentences.CHANCE
 
 
-def _released(part, frame):
+def _released(part, frame, coefficient):
     """The frame with the scores of the replies that the row rests on; None where they are not released or not here."""
     own_name = f"{part.paper}/{part.row.row}"
     name = PAPERS[part.paper].recorded.get(part.scope.dataset, {}).get(part.row.row, own_name)
     if name not in RECORDINGS or not available(name):
         return None
-    both = _with_scores(frame, responses(name, items=part.items), "released")
-    columns = [f"{who}:{aspect}" for who in ("judge", "released") for aspect in part.aspects]
+    released = responses(name, items=part.items, policy=part.row.policy)
+    both = _with_scores(part, frame, released, "released")
+    columns = [
+        _column(part, who, aspect, coefficient)
+        for who in ("judge", "released")
+        for aspect in part.aspects
+    ]
     return both.dropna(subset=[column for column in columns if both[column].notna().any()])
 
 
@@ -445,7 +510,7 @@ def _objections(judges, counts, options, sample, limit):
     if sample:
         yield "the items are the sample's, not the papers'"
     if limit:
-        yield f"a rehearsal on the first {limit} documents of each dataset: it enters no ledger"
+        yield f"{REHEARSAL.format(limit)}: it enters no ledger"
     # Estimating probabilities from samples is G-Eval's own way.
     departures = [f"{name}={value}" for name, value in options.items() if name != "logprobs"]
     if departures:
@@ -500,6 +565,7 @@ def save(runs: dict[str, Rerun], folder: Path) -> None:
     means = pd.concat([run.means for run in runs.values()], ignore_index=True)
     counts = pd.concat({name: run.counts for name, run in runs.items()}, names=["paper"])
     counts = counts.reset_index()
+    discerned = pd.concat([run.discernment for run in runs.values()], ignore_index=True)
     if (folder / "cells.csv").exists():
         before = read_rerun(folder)
         cells = _added(before.cells, cells, ["paper", "artefact", "row"])
@@ -508,8 +574,10 @@ def save(runs: dict[str, Rerun], folder: Path) -> None:
         paid = before.counts.set_index(line)[["calls", "cost"]].reindex(counts[line]).fillna(0)
         counts = counts.assign(**{name: counts[name] + paid[name].to_numpy() for name in paid})
         counts = _added(before.counts, counts, line)
+        discerned = _added(before.discernment, discerned, ["judge", "dataset"])
     ledger.save(cells[COLUMNS], folder / "cells.csv")
-    for name, table in (("means", means), ("replies", counts)):
+    tables = {"means": means, "replies": counts, "discernment": discerned}
+    for name, table in tables.items():
         table.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
 
 
@@ -519,19 +587,16 @@ def read_rerun(folder: str | Path) -> Rerun:
     Raises `FileNotFoundError` for a folder without results.
     """
     folder = Path(folder)
-    tables = [pd.DataFrame(columns=names) for names in (COLUMNS, MEANS, PLACE + REPLIES)]
-    discernment = folder / "discernment.csv"
-    if (folder / "cells.csv").exists():
-        tables[0] = ledger.read(folder / "cells.csv")
-        tables[1] = pd.read_csv(folder / "means.csv", converters={"reading": str})
-        tables[2] = pd.read_csv(folder / "replies.csv", keep_default_na=False)
-    elif not discernment.exists():
-        raise FileNotFoundError(f"{folder}: expected cells.csv or discernment.csv of a rerun")
+    if not (folder / "cells.csv").exists():
+        raise FileNotFoundError(f"{folder}: expected cells.csv of a rerun")
+    means = pd.read_csv(folder / "means.csv", converters={"reading": str})
+    counts = pd.read_csv(folder / "replies.csv", keep_default_na=False)
     notice = [f"SAMPLE: {SAMPLE_NOTICE}."] * folder.name.endswith("-sample")
-    if tables[0]["verdict"].eq("").any():
-        notice.append("A rehearsal on the first documents of each dataset: it has no verdicts.")
-    run = Rerun(tables[0], tables[1], tables[2], pd.DataFrame(), notice="\n".join(notice))
-    return run._replace(discernment=pd.read_csv(discernment)) if discernment.exists() else run
+    if limit := re.search(r"-limit(\d+)", folder.name):
+        notice.append(REHEARSAL.format(limit[1]) + ": it has no verdicts.")
+    run = Rerun(ledger.read(folder / "cells.csv"), means, counts, pd.DataFrame())
+    discerned = pd.read_csv(folder / "discernment.csv")
+    return run._replace(notice="\n".join(notice), discernment=discerned)
 
 
 def _added(before, new, key):

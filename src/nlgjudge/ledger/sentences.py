@@ -181,13 +181,17 @@ def _spent(counts):
     return text + (f", cost {counts['cost']:.2f}" if counts["cost"] else "")
 
 
-def of_discernment(lines):
+def of_discernment(lines, counts):
     """Say which of DHP's perturbations one judge notices on one dataset, from lines of `Rerun.discernment`."""
     first = lines.iloc[0]
-    above, below = (lines["ci_low"] > 1).sum(), (lines["ci_high"] < 1).sum()
+    shown = f"DHP, discernment, on {titled(first['dataset'])}: {first['judge']}"
+    able = lines[lines["largest"] >= 1]
     lowest = lines.sort_values("value").head(1)
-    return (
-        f"DHP, discernment, on {first['dataset']}: {first['judge']} is surely above D = 1 in {above} of {len(lines)} "
-        f"perturbations and surely below in {below}. The lowest D is {with_interval(lowest, 'value').iloc[0]} "
-        f"({lowest['perturbation'].iloc[0]})."
+    found = (
+        f"is surely above D = 1 in {(able['ci_low'] > 1).sum()} of {len(able)} perturbations and surely below in "
+        f"{(able['ci_high'] < 1).sum()}. The lowest D is {with_interval(lowest, 'value').iloc[0]} "
+        f"({lowest['perturbation'].iloc[0]})"
     )
+    if able.empty:
+        found = f"has too few texts to reach D = 1: no D can be above {lines['largest'].max():.2f}"
+    return f"{shown} {found}. {_spent(counts)}."
