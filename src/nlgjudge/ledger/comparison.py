@@ -101,7 +101,8 @@ def compare(
     rows["note"] = _without_interval(rows)
     rows["note"] = _without_published(rows)
     if sample:
-        rows[["verdict", "evidence", "note"]] = ["not_run", "none", SAMPLE_NOTICE]
+        rows[["verdict", "evidence"]] = ["not_run", "none"]
+        rows["note"] = rows["note"].mask(rows["ours"].notna(), SAMPLE_NOTICE)
     return rows.assign(sample=bool(sample))[[*COLUMNS, "sample"]]
 
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 LINE = ["paper", "artefact", "row", "dataset", "level", "coefficient"]  # of the means
 MEANS = [*LINE, "aspects", "ours", "ci_low", "ci_high", "published", "model"]
 REHEARSAL = "a rehearsal on the first {} documents of each dataset"
-MEANS += ["difference", "difference_low", "difference_high", "reading", "rule", "ceiling"]
+MEANS += ["difference", "difference_low", "difference_high", "reading", "rule", "ceiling", "why"]
 
 
 EMPTY = pd.DataFrame(
@@ -69,7 +69,7 @@ class Rerun(NamedTuple):
         By table, row and dataset, the mean over aspects in one coefficient: `ours` with `ci_low, ci_high`, and
         `published` by the paper's `model`; `difference`, with bounds, from the released scores of the published row;
         `reading`, `higher`, `lower` or `within chance` (empty without an interval); `rule`, what a rule-based judge
-        reaches; `ceiling`, a single rater with the mean of the others.
+        reaches; `ceiling`, a single rater with the mean of the others; `why` there is no value.
     counts
         By row, dataset and tables: `judge, items, replies` wanted, `read`, `unread` (without a rating), `missing` (not
         asked or not answered), `calls` and `cost` of this run, what was `sent`, and what the paper `left open`.
@@ -139,7 +139,10 @@ class Rerun(NamedTuple):
             if artefact not in set(self.means.loc[self.means["paper"] == paper, "artefact"]):
                 continue  # a later version with the same values
             whole = paper_table(own, paper, artefact, elsewhere=False)
-            whole.cells = whole.cells[whole.cells["row"].isin(own["row"])].reset_index(drop=True)
+            cells = whole.cells[whole.cells["row"].isin(own["row"])].reset_index(drop=True)
+            absent = cells["verdict"].eq("not_run") & cells["variant"].eq("")
+            cells.loc[absent, ["variant", "note"]] = ["none", "not asked, or a part has no value"]
+            whole.cells = cells
             yield whole
 
     def __repr__(self):
@@ -339,7 +342,8 @@ def _cells(parts, scores, judges, options, notebook, sample):
     own = {}
     for part in parts:
         cells = _correlations(part, scores[part.key])
-        own[part.key] = cells.assign(**_labels(part, judges[part.row.row], options))
+        labels = _labels(part, judges[part.row.row], options)
+        own[part.key] = cells.assign(**labels | {"note": cells["reason"] + labels["note"]})
     tables = []
     for version, artefact in _versions(parts):
         table = published(version, artefact)
@@ -378,8 +382,20 @@ def _correlations(part, frame):
         how |= {"dataset": part.scope.dataset, **policy}
         column = _column(part, "judge", cell.aspect, cell.coefficient)
         ours = correlation_table(frame, [column], [cell.aspect], **how)
+        if ours["reason"].any():
+            ours["reason"] = _undefined(frame[column], ours["reason"].iloc[0]) + "; "
         tables.append(interval_table(frame, ours, **policy))
     return pd.concat(tables, ignore_index=True)
+
+
+def _undefined(scores, reason):
+    """Why scores have no correlation with people's ratings."""
+    values = scores.dropna()
+    if values.empty:
+        return "fewer than half of the items have a readable rating"
+    if values.nunique() > 1:
+        return reason
+    return f"its {len(values):,} readable ratings are all {values.iloc[0]:g}, so there is no correlation"
 
 
 def _cells_of(part, table):
@@ -450,7 +466,11 @@ def _measured(part, aspects, how, frame):
         return mean_interval(triples, weights=weights, constant=part.scope.constant, **how)
 
     ours = mean_of(frame, ("judge", 1))
-    line = {"ours": ours.value, "ci_low": ours.low, "ci_high": ours.high}
+    line = {"ours": ours.value, "ci_low": ours.low, "ci_high": ours.high, "why": ""}
+    if np.isnan(ours.value):
+        each = [frame[_column(part, "judge", aspect, how["coefficient"])] for aspect in aspects]
+        alike = [scores for scores in each if scores.nunique() == 1]
+        line["why"] = _undefined([*alike, *each][0], ours.reason)
     line["ceiling"] = _ceiling(part, aspects, how)
     released = None if part.benchmark.is_sample else _released(part, frame, how["coefficient"])
     if released is not None:
@@ -589,11 +609,11 @@ def read_rerun(folder: str | Path) -> Rerun:
     folder = Path(folder)
     if not (folder / "cells.csv").exists():
         raise FileNotFoundError(f"{folder}: expected cells.csv of a rerun")
-    means = pd.read_csv(folder / "means.csv", converters={"reading": str})
+    means = pd.read_csv(folder / "means.csv", converters={"reading": str, "why": str})
     counts = pd.read_csv(folder / "replies.csv", keep_default_na=False)
     notice = [f"SAMPLE: {SAMPLE_NOTICE}."] * folder.name.endswith("-sample")
     if limit := re.search(r"-limit(\d+)", folder.name):
-        notice.append(REHEARSAL.format(limit[1]) + ": it has no verdicts.")
+        notice.append(f"{REHEARSAL.format(limit[1])}: it has no verdicts.".capitalize())
     run = Rerun(ledger.read(folder / "cells.csv"), means, counts, pd.DataFrame())
     discerned = pd.read_csv(folder / "discernment.csv")
     return run._replace(notice="\n".join(notice), discernment=discerned)
