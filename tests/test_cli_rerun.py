@@ -327,7 +327,7 @@ def test_dhp_is_planned_limited_and_on_a_page_as_the_others(house, run):
 def test_a_judge_that_always_says_4_says_so_in_every_place(house, run):
     with Loopback(lambda *_: completion(["4"])) as server:
         found = run(server, "chatgpt/table6 --judge openai:m --without-notebooks")
-    why = "its 50 readable ratings are all 4, so there is no correlation"
+    why = "its 48 readable ratings are all 4, so there is no correlation"
     assert f"openai:m has no value: {why}" in found.stdout and "reaches" not in found.stdout
     folder = folder_of(house)
     (table, *_) = reruns.read_rerun(folder).tables()

@@ -72,10 +72,10 @@ def without(items: pd.DataFrame, shown: Collection[str]) -> pd.DataFrame:
     >>> without(items, ["p/1"])["item_id"].tolist()
     ['q/1', 'q/2']
     """
-    places = pd.Series([*items["item_id"], *shown], dtype=object)
     if "other" in items:
-        places = places.str.replace(r"/[12]$", "", regex=True)
-    return items[~places[: len(items)].isin(places[len(items) :]).to_numpy()]
+        pairs_shown = [one.removesuffix("/1").removesuffix("/2") for one in shown]
+        shown = [*shown, *(pair + order for pair in pairs_shown for order in ("/1", "/2"))]
+    return items[~items["item_id"].isin(shown)]
 
 
 def pairs(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import floor, log2
 from os import PathLike
 from textwrap import shorten
 from typing import TYPE_CHECKING
@@ -154,24 +153,18 @@ class Ablation(Shown):
 
     def _found(self):
         """For which aspects there is a difference on these items, and for which also for systems like these."""
-        table, tests = self.table, self.table["p_systems"].count()
+        table = self.table
         here = table["holm_items"] < 0.05
         both = here & (table["holm_systems"] < 0.05)
         on, general = (listed(list(table.index[found]) or ["no aspect"]) for found in (here, both))
         if self.how["level"] == PAIR:
             return f"The paired test finds a difference on these documents for {on}"
-        text = f"The paired tests find a difference on these items for {on}"
-        least = tests * table["smallest_p_systems"].min()
+        text = f"The paired tests find a difference on these items for {on}, and for systems like these for {general}"
+        least = table["p_systems"].count() * table["smallest_p_systems"].min()
         if least < 0.05:
-            return f"{text}, and for systems like these for {general}"
-        why = table["reason"].iloc[0]
-        if tests:
-            needed = f"{floor(log2(20 * tests)) + 2} systems"
-            is_drawn = tests / table["swaps_of_systems"].min() < 0.05
-            why = (
-                f"no p is below {least:.2g}, it takes {'more permutations' if is_drawn else needed}"
-            )
-        return f"{text}; for systems like these they can find none ({why})"
+            return text
+        why = f"no p can be below {least:.2g} there: it takes more systems or permutations"
+        return f"{text} ({table['reason'].iloc[0] or why})"
 
     @property
     def shown(self) -> pd.DataFrame:

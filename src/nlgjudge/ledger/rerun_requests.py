@@ -11,7 +11,7 @@ from nlgjudge.data.benchmarks import load
 from nlgjudge.data.checks import check_known, first, unknown
 from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.judging.planning import COUNTS, Count
-from nlgjudge.judging.prompts import Prompt, names, prompt
+from nlgjudge.judging.prompts import Prompt, prompt
 from nlgjudge.judging.replies import FALLBACK, FALLBACK_SAMPLES
 from nlgjudge.judging.run import SAMPLING, get_judge, judge_items, sampling_settings
 from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
@@ -26,18 +26,14 @@ from nlgjudge.papers.protocol import Protocol, Scope
 if TYPE_CHECKING:
     from nlgjudge.data.schema import Benchmark
 
-# Papers that publish correlations of models, by the name of their folder.
+# Papers that publish correlations of models, and DHP, by the name of their folder.
 PAPERS = {key: paper for key, paper in papers().items() if paper.scopes}
 CHAINS = ("chain", "chain of rated aspects", "mean of aspects")
-DISCERNMENT = "discernment"  # DHP's procedure, in the place of a row and a table
 OPTIONS = ("samples", *SAMPLING, "sampling", "pattern")
 TRIED = 50  # first replies to a row, of which most have to hold a rating
 REPLIES = ["judge", "items", "replies", "read", "unread", "missing", "calls", "cost", "sent"]
 REPLIES += ["left open"]
 PLACE = ["row", "dataset", "tables"]  # of a part
-# What only names or explains a row.
-LABELS: dict[str, Any] = {"row": "", "artefacts": (), "model": "", "source": "", "note": ""}
-SPENT = ("calls", "prompt_tokens", "completion_tokens", "tokens_without_logprobs")
 
 
 class Part(NamedTuple):
@@ -59,11 +55,6 @@ class Part(NamedTuple):
     def aspects(self) -> dict[str, tuple[str, str]]:
         """By aspect as published, the aspect that is asked for and the one that people rated."""
         return self.scope.aspects_of(self.row.row)
-
-    @property
-    def request(self) -> str:
-        """All that its requests depend on, beside judge and options."""
-        return repr((self.row._replace(**LABELS), self.scope, self.aspects))
 
     @property
     def prompts(self) -> dict[str, Prompt]:
@@ -194,10 +185,8 @@ class Part(NamedTuple):
 
 def tables_of(paper: str) -> list[str]:
     """Tables of a paper that publish rows of a model, as ``['table1', 'table2']``; of DHP its procedure."""
-    if paper == "dhp":
-        return [DISCERNMENT]
     names = {artefact for scope in PAPERS[paper].scopes for artefact in scope.artefacts}
-    return sorted(names, key=lambda name: int(name.removeprefix("table")))
+    return sorted(names, key=lambda name: (len(name), name))
 
 
 def tables_of_targets(targets: Sequence[str]) -> dict[str, list[str]]:
@@ -206,7 +195,6 @@ def tables_of_targets(targets: Sequence[str]) -> dict[str, list[str]]:
     A paper may be named by any of its versions. A `ValueError` for an unknown paper or table names the near ones.
     """
     by_version = {version: key for key, paper in PAPERS.items() for version in paper.versions}
-    by_version["dhp"] = "dhp"
     tables: dict[str, list[str]] = {}
     for target in targets or PAPERS:
         version, _, artefact = target.partition("/")
@@ -244,13 +232,11 @@ def check_row(row, rows, where):
 
 def parts_of(paper: str, artefacts: str | Iterable[str]) -> list[Part]:
     """The rows of a model in some tables, by dataset; `ValueError` for an unknown paper or table."""
-    check_known("paper", paper, [*PAPERS, "dhp"])
+    check_known("paper", paper, PAPERS)
     artefacts = [artefacts] if isinstance(artefacts, str) else list(artefacts)
     for artefact in artefacts:
         if artefact not in tables_of(paper):
             raise ValueError(f"{paper}: {unknown('table', artefact, tables_of(paper))}")
-    if paper == "dhp":
-        return list(_of_dhp(papers()[paper]))
     parts = []
     for scope in PAPERS[paper].scopes:
         for row in PAPERS[paper].rows.values():
@@ -258,15 +244,6 @@ def parts_of(paper: str, artefacts: str | Iterable[str]) -> list[Part]:
             if tables := tuple(name for name in artefacts if name in both):
                 parts.append(Part(paper, row, scope, tables))
     return parts
-
-
-def _of_dhp(paper):
-    """A part for each dataset; all models were asked alike, and no table has their values."""
-    row = next(iter(paper.rows.values()))._replace(row=DISCERNMENT)
-    for dataset, task in paper.method["tasks"].items():
-        own = [name.split("/")[2] for name in names() if name.startswith(f"dhp/{task}/")]
-        scope = Scope((), dataset, dataset, task, {aspect: (aspect, aspect) for aspect in own})
-        yield Part("dhp", row, scope, (DISCERNMENT,))
 
 
 def rows_of(paper: str, artefacts: str | Iterable[str]) -> list[str]:
@@ -297,16 +274,11 @@ def plan_of(parts, judges, options, price):
 
     A request that two parts share counts with the first.
     """
-    lines, counters, counted = {}, {}, {}
+    lines, counters = {}, {}
     for part in parts:
         judge = judges[part.row.row]
         if judge is not None and not judge.asks:
             continue  # takes no call
-        same = id(judge), part.request
-        if same in counted:
-            line = counted[same]
-            lines[part.key] = line | {"cached": line["samples"]} | dict.fromkeys(SPENT, 0)
-            continue
         if id(judge) not in counters:
             counters[id(judge)] = Count(judge)
         counter = counters[id(judge)]
@@ -316,8 +288,7 @@ def plan_of(parts, judges, options, price):
         line = {"ratings": len(part.items) * len(part.aspects)}
         line |= {name: counter.counts[name] - before[name] for name in COUNTS}
         tokens = counter.estimated["completion_tokens"] - estimated
-        line = {"judge": counter.name, **line, "tokens_without_logprobs": tokens}
-        lines[part.key] = counted[same] = line
+        lines[part.key] = {"judge": counter.name, **line, "tokens_without_logprobs": tokens}
     plan = by_part(lines, ["judge", "ratings", *COUNTS, "tokens_without_logprobs"])
     if price:
         read, written = (number / 1e6 for number in price)

@@ -22,7 +22,6 @@ from nlgjudge.ledger.comparison import averages, compare
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.rerun_requests import (
     CHAINS,
-    DISCERNMENT,
     OPTIONS,
     PAPERS,
     PLACE,
@@ -53,9 +52,7 @@ REHEARSAL = "a rehearsal on the first {} documents of each dataset"
 MEANS += ["difference", "difference_low", "difference_high", "reading", "rule", "ceiling", "why"]
 
 
-EMPTY = pd.DataFrame(
-    columns=["judge", "dataset", "perturbation", "value", "ci_low", "ci_high", "largest"]
-)
+NO_DISCERNMENT = pd.DataFrame(columns=["judge", "dataset"])
 
 
 class Rerun(NamedTuple):
@@ -103,7 +100,7 @@ class Rerun(NamedTuple):
     prompts: dict[str, str] = {}
     responses: pd.DataFrame = pd.DataFrame()
     stopped: str = ""
-    discernment: pd.DataFrame = EMPTY
+    discernment: pd.DataFrame = NO_DISCERNMENT
 
     def sentences(self, paper: str = "", artefact: str = "") -> list[str]:
         """Say what the judge gives in each table, or in one, beside the published value."""
@@ -115,7 +112,7 @@ class Rerun(NamedTuple):
         counts = self.counts.reset_index()
         for (_, dataset), part in self.discernment.groupby(["judge", "dataset"], sort=False):
             if paper in ("", "dhp"):
-                own = counts[(counts["row"] == DISCERNMENT) & (counts["dataset"] == dataset)]
+                own = counts[(counts["tables"] == "discernment") & (counts["dataset"] == dataset)]
                 texts.append(sentences.of_discernment(part, own))
         return texts
 
@@ -175,7 +172,7 @@ def rerun(
     paper
         Its package's name; both versions of G-Eval are one paper.
     artefacts
-        As ``"table1"``. Tables that share replies are asked once. Of ``dhp`` it is ``"discernment"``.
+        As ``"table1"``, of DHP ``"discernment"``. Tables that share replies are asked once.
     judge
         As for `nlgjudge.judge_items`, for all rows, or a dict with one for each row by its published label. Empty asks
         nobody and gives the plan.
@@ -249,15 +246,13 @@ def rerun(
     replies, counts, stopped = ask_all(parts, judges, options, report)
     parts = [part for part in parts if part.key in replies]
     objections = [*filter(None, [stopped]), *_objections(judges, counts, options, sample, limit)]
-    discerned = EMPTY
+    discerned = [NO_DISCERNMENT]
     if paper == "dhp":
-        discerned = pd.concat(
-            [EMPTY, *(_discerned(part, replies[part.key], judges) for part in parts)]
-        )
+        discerned += [_discerned(part, replies[part.key], judges) for part in parts]
         objections.append("DHP publishes no numbers: its D enters no ledger")
         parts = []
     scores = {part.key: _scores(part, replies[part.key]) for part in parts}
-    rarely_rated = _rarely_rated(scores, replies)
+    rarely_rated = _rarely_rated(scores)
     cells = _cells(parts, scores, judges, options, notebook, sample)
     if limit:
         cells["verdict"] = ""  # a rehearsal proves nothing
@@ -277,7 +272,7 @@ def rerun(
         prompts,
         responses,
         stopped,
-        discerned,
+        pd.concat(discerned),
     )
 
 
@@ -287,7 +282,7 @@ def _discerned(part, responses, judges):
     scores = item_scores(responses).merge(keys, on="item_id")
     found = discernment(scores, resamples=200).perturbations.rename(columns={"D": "value"})
     place = {"judge": judges[part.row.row].name, "dataset": part.scope.dataset}
-    return found.reset_index().assign(**place)[[*EMPTY]]
+    return found.reset_index().assign(**place)
 
 
 def _scores(part, responses):
@@ -300,36 +295,40 @@ def _scores(part, responses):
 
 
 def _with_scores(part, frame, responses, name):
-    """A frame with the scores of replies, `_column` by aspect; unread ones count as in the paper."""
-    is_missing = responses["reason"].isin(MISSING)
+    """A frame with the scores of replies, a column ``name:aspect`` for each aspect."""
+    missing = responses["reason"].isin(MISSING)
     if part.row.unread == "0":
-        read = responses["score"].fillna(0).mask(is_missing)
-        responses = responses.assign(score=read)
+        responses = responses.assign(score=responses["score"].fillna(0).mask(missing))
     scores = item_scores(responses).pivot(index="item_id", columns="aspect", values="score")
     frame = frame.join(scores.add_prefix(f"{name}:"), on="item_id")
-    if part.row.unread == "wrong":
-        missing = frame["item_id"].isin(responses.loc[is_missing, "item_id"])
-        whole = frame[~frame["doc_id"].isin(frame.loc[missing, "doc_id"])]
-        for aspect in part.aspects:
-            counted = unread_as_wrong(whole, [f"{name}:{aspect}"], aspect)
-            frame = frame.merge(counted, on="item_id", how="left")
+    if part.row.unread == "wrong":  # what is missing is not
+        partly = frame["doc_id"].where(frame["item_id"].isin(responses.loc[missing, "item_id"]))
+        frame = frame[~frame["doc_id"].isin(partly)]
     return frame
 
 
-def _column(part, name, aspect, coefficient):
-    """Column of the scores that a coefficient takes."""
-    return f"{name}:{aspect}" + f":{coefficient}" * (part.row.unread == "wrong")
+def _counted(part, frame, coefficient):
+    """A frame whose unread choices count in a coefficient as they do in the paper."""
+    names = frame.filter(like=":").dropna(axis=1, how="all").columns
+    if part.row.unread != "wrong" or not len(names):
+        return frame
+    (aspect,) = part.aspects
+    counted = unread_as_wrong(frame, names, aspect).set_index("item_id")
+    own = counted.filter(regex=f":{coefficient}$")
+    if len(own.columns) < len(names):
+        return frame
+    return frame.assign(**dict(zip(names, own.loc[frame["item_id"]].to_numpy().T)))
 
 
-def _rarely_rated(scores, replies):
+def _rarely_rated(scores):
     """Empty the scores of aspects of which fewer than half of the items are rated, and name them."""
     texts = []
-    for (row, dataset, tables), frame in scores.items():
-        read = replies[row, dataset, tables].dropna(subset="score")
-        for aspect, rated in read.groupby("aspect", sort=False)["item_id"].nunique().items():
-            if rated < len(frame) / 2:
-                own = [name for name in frame if f"{name}:".startswith(f"judge:{aspect}:")]
-                frame[own] = np.nan
+    for (row, dataset, _), frame in scores.items():
+        for column in frame.filter(like="judge:"):
+            rated = frame[column].notna().sum()
+            if 0 < rated < len(frame) / 2:
+                frame[column] = np.nan
+                aspect = column.removeprefix("judge:")
                 texts.append(
                     f"left out because fewer than half of the items are rated: {row}, {dataset}, {aspect} ({rated:,} "
                     f"of {len(frame):,})"
@@ -354,9 +353,14 @@ def _cells(parts, scores, judges, options, notebook, sample):
             ]
             if own_parts:
                 cells = pd.concat([own[part.key] for part in own_parts]).merge(table[KEY], on=KEY)
-                frames = {part.scope.dataset: scores[part.key] for part in own_parts}
+                ours.append(cells)
                 policy = {"constant": own_parts[0].scope.constant}
-                ours += [cells, averages(table[table["row"] == row], cells, frames, **policy)]
+                for name, line in table[table["row"] == row].groupby("coefficient"):
+                    frames = {
+                        part.scope.dataset: _counted(part, scores[part.key], name)
+                        for part in own_parts
+                    }
+                    ours.append(averages(line, cells, frames, **policy))
         ours = pd.concat(ours, ignore_index=True)
         ours = ours.drop(columns=["metric", "reason"], errors="ignore")
         if len(ours):
@@ -380,11 +384,11 @@ def _correlations(part, frame):
     for cell in cells.drop_duplicates(["aspect", "level", "coefficient"]).itertuples():
         how = {"levels": (cell.level,), "coefficients": (cell.coefficient,)}
         how |= {"dataset": part.scope.dataset, **policy}
-        column = _column(part, "judge", cell.aspect, cell.coefficient)
-        ours = correlation_table(frame, [column], [cell.aspect], **how)
+        column, own = f"judge:{cell.aspect}", _counted(part, frame, cell.coefficient)
+        ours = correlation_table(own, [column], [cell.aspect], **how)
         if ours["reason"].any():
             ours["reason"] = _undefined(frame[column], ours["reason"].iloc[0]) + "; "
-        tables.append(interval_table(frame, ours, **policy))
+        tables.append(interval_table(own, ours, **policy))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -457,20 +461,16 @@ def _measured(part, aspects, how, frame):
     """A judge's mean, its difference from the released scores, a single rater's mean and that of a rule."""
 
     def mean_of(frame, *signs):
-        triples = [
-            (frame, _column(part, name, aspect, how["coefficient"]), aspect)
-            for name, _ in signs
-            for aspect in aspects
-        ]
+        frame = _counted(part, frame, how["coefficient"])
+        triples = [(frame, f"{name}:{aspect}", aspect) for name, _ in signs for aspect in aspects]
         weights = [sign / len(aspects) for _, sign in signs for _ in aspects]
         return mean_interval(triples, weights=weights, constant=part.scope.constant, **how)
 
     ours = mean_of(frame, ("judge", 1))
     line = {"ours": ours.value, "ci_low": ours.low, "ci_high": ours.high, "why": ""}
     if np.isnan(ours.value):
-        each = [frame[_column(part, "judge", aspect, how["coefficient"])] for aspect in aspects]
-        alike = [scores for scores in each if scores.nunique() == 1]
-        line["why"] = _undefined([*alike, *each][0], ours.reason)
+        fewest = min((frame[f"judge:{aspect}"] for aspect in aspects), key=pd.Series.nunique)
+        line["why"] = _undefined(fewest, ours.reason)
     line["ceiling"] = _ceiling(part, aspects, how)
     released = None if part.benchmark.is_sample else _released(part, frame, how["coefficient"])
     if released is not None:
@@ -499,12 +499,8 @@ def _released(part, frame, coefficient):
     if name not in RECORDINGS or not available(name):
         return None
     released = responses(name, items=part.items, policy=part.row.policy)
-    both = _with_scores(part, frame, released, "released")
-    columns = [
-        _column(part, who, aspect, coefficient)
-        for who in ("judge", "released")
-        for aspect in part.aspects
-    ]
+    both = _counted(part, _with_scores(part, frame, released, "released"), coefficient)
+    columns = [f"{who}:{aspect}" for who in ("judge", "released") for aspect in part.aspects]
     return both.dropna(subset=[column for column in columns if both[column].notna().any()])
 
 
