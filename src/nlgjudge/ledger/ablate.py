@@ -15,7 +15,7 @@ from nlgjudge.data.checks import check_known, check_whole, first
 from nlgjudge.data.paths import out
 from nlgjudge.judging.scoring import reply_counts
 from nlgjudge.ledger.comparison import with_interval
-from nlgjudge.ledger.rerun_requests import Unreadable, trial, unread_text
+from nlgjudge.ledger.rerun_requests import Unreadable, trial
 from nlgjudge.ledger.sentences import listed
 from nlgjudge.ledger.setups import in_words, plan_of, setups_of
 from nlgjudge.ledger.shown import Shown
@@ -132,11 +132,9 @@ class Ablation(Shown):
             return f"{notice}Nothing was asked yet ({change}): {calls}{cost}. `.ask()` asks."
         table = self.table
         if table["difference"].isna().all():
-            unread = [
-                unread_text(replies, f"the {label}") for label, replies in self.replies.items()
-            ]
-            reason = next(filter(None, unread), table["reason"].iloc[0])
-            return f"{notice}With {change}, no correlation can be compared: {reason}."
+            return (
+                f"{notice}With {change}, no correlation can be compared: {table['reason'].iloc[0]}."
+            )
         most = table.loc[[table["difference"].abs().idxmax()]]
         falls, rises = ((sign * table["difference"] > 0).sum() for sign in (-1, 1))
         size = with_interval(most, "difference").iloc[0]

@@ -366,25 +366,20 @@ def trial(ask, items, judge, replies, to):
 
     `replies` are wanted of each item. Raises `Unreadable`.
     """
-    few = items.head(max(3, TRIED // replies))  # one text may be refused
-    if not judge.asks or len(few) == len(items):
+    if not judge.asks:
         return
-    if text := unread_text(ask(few), to):
-        raise Unreadable(
-            f"stopped: {text}. Where they do hold one, say with --pattern (options={{'pattern': ...}}) how it is "
-            "written; where they are cut off, raise --max-tokens; else take another model"
-        )
-
-
-def unread_text(responses, to):
-    """Say what most replies are if they hold no rating; empty otherwise."""
+    responses = ask(items.head(max(3, TRIED // replies)))  # one text may be refused
     answered = responses[~responses["reason"].isin([NOT_ASKED, NOT_ANSWERED])]
     unread = answered[answered["score"].isna()]
     if 2 * len(unread) <= len(answered):
-        return ""
+        return
     commonest = unread["text"].map(lambda text: " ".join(text.split())[:100]).value_counts()
     shown = "; ".join(f"{number} × {text!r}" for text, number in commonest.head(3).items())
-    return f"{len(unread):,} of {len(answered):,} replies to {to} hold no rating: {shown}"
+    raise Unreadable(
+        f"stopped: {len(unread):,} of the first {len(answered):,} replies to {to} hold no rating: {shown}. "
+        "Where they do hold one, say with --pattern (options={'pattern': ...}) how it is written; where they are "
+        "cut off, raise --max-tokens; else take another model"
+    )
 
 
 def _count_replies(part, responses, judge, spent, options):

@@ -3,6 +3,7 @@
 import re
 import warnings
 from math import inf, nan
+from operator import methodcaller
 from typing import Any
 
 import pandas as pd
@@ -186,33 +187,31 @@ def _prompt(entries, judge, aspect):
         spec = judge.prompt(aspect)
     elif spec == "" and not judge.asks:
         spec = Prompt("no prompt", scale=(-inf, inf) if isinstance(judge, Function) else (1, 5))
-    elif isinstance(spec, str) and not re.search(r"\{\{|\s", spec):  # a name
-        spec = as_prompt(_about(spec, aspect))
-    turns = [(role, _about(text, aspect)) for role, text in _turns(spec)]
+    spec = _mapped(spec, lambda text: _about(text, aspect))
+    if isinstance(spec, str) and not re.search(r"\{\{|\s", spec):  # a name
+        spec = as_prompt(spec)
     for old, new in entries["words"].items():
-        if not any(old in text for _, text in turns):
+        before, spec = spec, _mapped(spec, methodcaller("replace", old, new))
+        if spec == before:
             raise ValueError(f"the prompt has no {old!r}: replace words of its text")
-        turns = [(role, text.replace(old, new)) for role, text in turns]
-    if isinstance(spec, Prompt):
-        exact = spec.exact and not entries["words"]
-        made = spec._replace(before=tuple(turns[:-1]), body=turns[-1][1], exact=exact)
-    else:
-        messages = [{"role": role, "content": text} for role, text in turns]
-        made = as_prompt(messages, scale=scale or (1, 5))
-    own = {"scale": scale or made.scale, "pattern": entries["pattern"] or made.pattern}
-    made = made._replace(aspect=aspect, **own)
-    made.reading.find("")  # refuses what cannot be read
-    return made
+    prompt = as_prompt(spec, scale=scale or (1, 5))
+    own = {"scale": scale or prompt.scale, "pattern": entries["pattern"] or prompt.pattern}
+    own["exact"] = prompt.exact and not entries["words"]
+    prompt = prompt._replace(aspect=aspect, **own)
+    prompt.reading.find("")  # refuses what cannot be read
+    return prompt
 
 
-def _turns(spec):
-    """Role and text of a prompt's messages."""
+def _mapped(spec, change):
+    """A text, messages or a prompt with its texts changed."""
     if isinstance(spec, str):
-        return [("user", spec)]
+        return change(spec)
+    if isinstance(spec, Prompt):
+        before = tuple((role, change(text)) for role, text in spec.before)
+        return spec._replace(before=before, body=change(spec.body))
     if isinstance(spec, list):
-        return [(message["role"], message["content"]) for message in spec]
-    made = as_prompt(spec)
-    return [*made.before, ("user", made.body)]
+        return [message | {"content": change(message["content"])} for message in spec]
+    return spec
 
 
 def _about(text, aspect):
