@@ -33,12 +33,12 @@ from nlgjudge.ledger.rerun_requests import (
     parts_of,
     plan_of,
 )
+from nlgjudge.ledger.table import correlations_of
 from nlgjudge.ledger.verdicts import COLUMNS
 from nlgjudge.ledger.whole_table import paper_table
 from nlgjudge.papers.dhp.discernment_score import discernment
 from nlgjudge.papers.folders import paper as paper_of
 from nlgjudge.papers.llmbar.counting import unread_as_wrong
-from nlgjudge.stats.correlations import correlation_table
 from nlgjudge.stats.intervals import interval_table, mean_interval
 
 if TYPE_CHECKING:
@@ -253,6 +253,7 @@ def rerun(
         parts = []
     scores = {part.key: _scores(part, replies[part.key]) for part in parts}
     rarely_rated = _rarely_rated(scores)
+    scores = {part.key: _counted(part, scores[part.key], "judge") for part in parts}
     cells = _cells(parts, scores, judges, options, notebook, sample)
     if limit:
         cells["verdict"] = ""  # a rehearsal proves nothing
@@ -307,17 +308,20 @@ def _with_scores(part, frame, responses, name):
     return frame
 
 
-def _counted(part, frame, coefficient):
-    """A frame whose unread choices count in a coefficient as they do in the paper."""
-    names = frame.filter(like=":").dropna(axis=1, how="all").columns
-    if part.row.unread != "wrong" or not len(names):
+def _counted(part, frame, name):
+    """Where a paper counts unread choices as wrong, ``name:coefficient`` in the place of ``name:aspect``."""
+    columns = [f"{name}:{aspect}" for aspect in part.aspects]
+    if part.row.unread != "wrong" or frame[columns].isna().all(axis=None):
         return frame
     (aspect,) = part.aspects
-    counted = unread_as_wrong(frame, names, aspect).set_index("item_id")
-    own = counted.filter(regex=f":{coefficient}$")
-    if len(own.columns) < len(names):
-        return frame
-    return frame.assign(**dict(zip(names, own.loc[frame["item_id"]].to_numpy().T)))
+    counted = unread_as_wrong(frame.rename(columns={columns[0]: name}), [name], aspect)
+    return frame.drop(columns=columns).merge(counted, on="item_id")
+
+
+def _column(frame, name, aspect, coefficient):
+    """The column of a name's scores of an aspect, or where each coefficient has its own, of that."""
+    counted = f"{name}:{coefficient}"
+    return counted if counted in frame else f"{name}:{aspect}"
 
 
 def _rarely_rated(scores):
@@ -353,14 +357,9 @@ def _cells(parts, scores, judges, options, notebook, sample):
             ]
             if own_parts:
                 cells = pd.concat([own[part.key] for part in own_parts]).merge(table[KEY], on=KEY)
-                ours.append(cells)
+                frames = {part.scope.dataset: scores[part.key] for part in own_parts}
                 policy = {"constant": own_parts[0].scope.constant}
-                for name, line in table[table["row"] == row].groupby("coefficient"):
-                    frames = {
-                        part.scope.dataset: _counted(part, scores[part.key], name)
-                        for part in own_parts
-                    }
-                    ours.append(averages(line, cells, frames, **policy))
+                ours += [cells, averages(table[table["row"] == row], cells, frames, **policy)]
         ours = pd.concat(ours, ignore_index=True)
         ours = ours.drop(columns=["metric", "reason"], errors="ignore")
         if len(ours):
@@ -379,17 +378,14 @@ def _versions(parts):
 def _correlations(part, frame):
     """Every published correlation of a part, with its interval."""
     cells = pd.concat([_cells_of(part, published(*key)) for key in _versions([part])])
-    policy = {"constant": part.scope.constant}
-    tables = []
-    for cell in cells.drop_duplicates(["aspect", "level", "coefficient"]).itertuples():
-        how = {"levels": (cell.level,), "coefficients": (cell.coefficient,)}
-        how |= {"dataset": part.scope.dataset, **policy}
-        column, own = f"judge:{cell.aspect}", _counted(part, frame, cell.coefficient)
-        ours = correlation_table(own, [column], [cell.aspect], **how)
-        if ours["reason"].any():
-            ours["reason"] = _undefined(frame[column], ours["reason"].iloc[0]) + "; "
-        tables.append(interval_table(own, ours, **policy))
-    return pd.concat(tables, ignore_index=True)
+    ours = correlations_of(frame, ["judge"], cells, part.scope.constant)
+    ours = ours.merge(cells[KEY[1:]].drop_duplicates(), on=KEY[1:])
+    ours["metric"] = ours.pop("column")
+    ours["reason"] = [
+        reason and f"{_undefined(frame[column], reason)}; "
+        for column, reason in zip(ours["metric"], ours["reason"])
+    ]
+    return interval_table(frame, ours, constant=part.scope.constant)
 
 
 def _undefined(scores, reason):
@@ -450,8 +446,8 @@ def _means(parts, scores):
 def _in_one_coefficient(cells, frame):
     """Cells of a row in one coefficient, Spearman's where it is published, and one level; of aspects with scores."""
     cells = cells.dropna(subset="value")
-    rated = [aspect for aspect in cells["aspect"] if frame[f"judge:{aspect}"].notna().any()]
-    cells = cells[cells["aspect"].isin(rated)]
+    places = zip(cells["aspect"], cells["coefficient"])
+    cells = cells.loc[[frame[_column(frame, "judge", *place)].notna().any() for place in places]]
     first = cells.sort_values("coefficient", key=lambda names: names != "spearman", kind="stable")
     how = first[["level", "coefficient"]].head(1)
     return cells.merge(how, on=["level", "coefficient"])
@@ -461,24 +457,27 @@ def _measured(part, aspects, how, frame):
     """A judge's mean, its difference from the released scores, a single rater's mean and that of a rule."""
 
     def mean_of(frame, *signs):
-        frame = _counted(part, frame, how["coefficient"])
-        triples = [(frame, f"{name}:{aspect}", aspect) for name, _ in signs for aspect in aspects]
+        names = [(name, aspect) for name, _ in signs for aspect in aspects]
+        triples = [(frame, _column(frame, *one, how["coefficient"]), one[1]) for one in names]
         weights = [sign / len(aspects) for _, sign in signs for _ in aspects]
         return mean_interval(triples, weights=weights, constant=part.scope.constant, **how)
 
     ours = mean_of(frame, ("judge", 1))
     line = {"ours": ours.value, "ci_low": ours.low, "ci_high": ours.high, "why": ""}
     if np.isnan(ours.value):
-        fewest = min((frame[f"judge:{aspect}"] for aspect in aspects), key=pd.Series.nunique)
+        columns = [_column(frame, "judge", aspect, how["coefficient"]) for aspect in aspects]
+        fewest = min((frame[column] for column in columns), key=pd.Series.nunique)
         line["why"] = _undefined(fewest, ours.reason)
     line["ceiling"] = _ceiling(part, aspects, how)
-    released = None if part.benchmark.is_sample else _released(part, frame, how["coefficient"])
+    released = None if part.benchmark.is_sample else _released(part, frame)
     if released is not None:
         both = mean_of(released, ("judge", 1), ("released", -1))
         line |= {"difference": both.value, "difference_low": both.low, "difference_high": both.high}
     if part.row.scoring not in CHAINS:  # rules cannot answer a chain
         by_rule = part.ask(get_judge("surface"), {"samples": 1})
-        line["rule"] = mean_of(_with_scores(part, frame, by_rule, "rule"), ("rule", 1)).value
+        line["rule"] = mean_of(
+            _counted(part, _with_scores(part, frame, by_rule, "rule"), "rule"), ("rule", 1)
+        ).value
     return line
 
 
@@ -492,16 +491,15 @@ def _reading(line):
     return "higher" if zero < low else "lower" if zero > high else sentences.CHANCE
 
 
-def _released(part, frame, coefficient):
+def _released(part, frame):
     """The frame with the scores of the replies that the row rests on; None where they are not released or not here."""
     own_name = f"{part.paper}/{part.row.row}"
     name = PAPERS[part.paper].recorded.get(part.scope.dataset, {}).get(part.row.row, own_name)
     if name not in RECORDINGS or not available(name):
         return None
     released = responses(name, items=part.items, policy=part.row.policy)
-    both = _counted(part, _with_scores(part, frame, released, "released"), coefficient)
-    columns = [f"{who}:{aspect}" for who in ("judge", "released") for aspect in part.aspects]
-    return both.dropna(subset=[column for column in columns if both[column].notna().any()])
+    both = _counted(part, _with_scores(part, frame, released, "released"), "released")
+    return both.dropna(subset=both.filter(like=":").dropna(axis=1, how="all").columns)
 
 
 def _ceiling(part, aspects, how):

@@ -177,7 +177,7 @@ class Table(Shown):
         frame = scores if rated else benchmark.with_scores(scores)
         lists = {row: [names] if isinstance(names, str) else names for row, names in rows.items()}
         every = list(dict.fromkeys(sum(map(list, lists.values()), [])))
-        values = _correlations(frame, every, cells, constant)
+        values = correlations_of(frame, every, cells, constant)
         computed = set(values["metric"])
         for row, names in lists.items():
             own = [name for name in names if name in computed]
@@ -581,7 +581,7 @@ class Table(Shown):
         yield self[self.artefacts[0]]
 
 
-def _correlations(frame, names, cells, constant):
+def correlations_of(frame, names, cells, constant):
     """Every candidate with the aspects of published cells; a column of one aspect or coefficient with it alone."""
     aspects = list(cells["aspect"].unique())
     how = {f"{name}s": tuple(cells[name].unique()) for name in ("level", "coefficient")}
