@@ -206,6 +206,7 @@ def run_notebooks(tables, named, settings, folder):
             own = [table for table in artefacts if table in name.split("_")]
             judge = {row: named[row] for row in rerun_requests.rows_of(paper, own) if row in named}
             sentences = [text for table in own for text in results.sentences(paper, table)]
+            sentences += results.notice.splitlines()
             workflow.run_notebook(name, {"judge": judge, **settings}, folder, sentences)
             click.echo(f"ran {name}")
 

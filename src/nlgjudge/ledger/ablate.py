@@ -162,7 +162,7 @@ class Ablation(Shown):
         if least < 0.05:
             return text
         why = f"no p can be below {least:.2g} there: it takes more systems or permutations"
-        return f"{text} ({table['reason'].iloc[0] or why})"
+        return f"{text}: {table['reason'].iloc[0] or why}"
 
     @property
     def shown(self) -> pd.DataFrame:

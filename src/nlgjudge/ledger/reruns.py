@@ -234,7 +234,7 @@ def rerun(
                 f"the calls are the least that it takes: a debate ({', '.join(debates)}) asks once more where the "
                 "orders differ"
             ]
-        said += _left_out(absent)
+        said += [*_left_out(absent), *[REHEARSAL.format(limit)] * bool(limit)]
         empty = pd.DataFrame(columns=COLUMNS), pd.DataFrame(columns=MEANS), by_part({}, REPLIES)
         return Rerun(*empty, plan, notice="; ".join(said), prompts=prompts)
     sample = any(benchmark.is_sample for benchmark in benchmarks.values())
@@ -253,15 +253,18 @@ def rerun(
         parts = []
     scores = {part.key: _scores(part, replies[part.key]) for part in parts}
     rarely_rated = _rarely_rated(scores)
-    scores = {part.key: _counted(part, scores[part.key], "judge") for part in parts}
-    cells = _cells(parts, scores, judges, options, notebook, sample)
+    counted = {part.key: _counted(part, scores[part.key], "judge") for part in parts}
+    cells = _cells(parts, counted, judges, options, notebook, sample)
     if limit:
         cells["verdict"] = ""  # a rehearsal proves nothing
-    means = _means(parts, scores)
+    means = _means(parts, counted)
     responses = pd.concat([pd.DataFrame(), *replies.values()], ignore_index=True)
     notice = "; ".join([*objections, *_gaps(counts, absent), *rarely_rated])
     if len(responses):
-        notice = "\n".join([reply_counts(responses), notice]).strip()
+        read = reply_counts(responses)
+        if any(part.row.unread != "left out" for part in parts):
+            read = read.replace(", and the results leave them out", "")
+        notice = "\n".join([read, notice]).strip()
     return Rerun(
         cells,
         means,
