@@ -190,13 +190,13 @@ def tables_of(paper: str) -> list[str]:
 
 
 def tables_of_targets(targets: Sequence[str]) -> dict[str, list[str]]:
-    """Tables of each paper, of targets as ``geval`` or ``chatgpt/table6``; all without a target.
+    """Tables of each paper, of targets as ``geval`` or ``chatgpt/table6``; without a target all but DHP's.
 
     A paper may be named by any of its versions. A `ValueError` for an unknown paper or table names the near ones.
     """
     by_version = {version: key for key, paper in PAPERS.items() for version in paper.versions}
     tables: dict[str, list[str]] = {}
-    for target in targets or PAPERS:
+    for target in targets or [key for key in PAPERS if key != "dhp"]:
         version, _, artefact = target.partition("/")
         if version not in by_version:
             raise ValueError(f"{target}: {unknown('paper', version, by_version)}")
