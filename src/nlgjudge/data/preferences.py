@@ -6,7 +6,6 @@ better one, 0 where the other is, and 0.5 for a tie. A judge's choice is scored 
 tests work as for ratings, at the level ``pair``.
 """
 
-from collections.abc import Collection
 from itertools import combinations
 from typing import Final
 
@@ -60,22 +59,6 @@ def _joined(first, second, keys):
     for order, part in (("/1", first), ("/2", second)):
         parts.append(part.assign(**{key: part[key] + order for key in keys}))
     return pd.concat(parts).sort_index(kind="stable", ignore_index=True)
-
-
-def without(items: pd.DataFrame, shown: Collection[str]) -> pd.DataFrame:
-    """Leave out items by their ids; of a pair both orders, because one gives the other away.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> items = pd.DataFrame({"item_id": ["p/1", "p/2", "q/1", "q/2"], "other": "Hi."})
-    >>> without(items, ["p/1"])["item_id"].tolist()
-    ['q/1', 'q/2']
-    """
-    if "other" in items:
-        pairs_shown = [one.removesuffix("/1").removesuffix("/2") for one in shown]
-        shown = [*shown, *(pair + order for pair in pairs_shown for order in ("/1", "/2"))]
-    return items[~items["item_id"].isin(shown)]
 
 
 def pairs(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from os import PathLike
 from pathlib import Path
 
@@ -10,7 +11,6 @@ import pandas as pd
 
 from nlgjudge.data.checks import check_known, check_whole, first, unknown
 from nlgjudge.data.paths import cache
-from nlgjudge.data.preferences import without
 from nlgjudge.data.recordings import recording, recording_spec, recording_texts
 from nlgjudge.judging.baseline import Baseline
 from nlgjudge.judging.estimators import ESTIMATORS
@@ -302,6 +302,22 @@ def requests(
         items = without(items, examples["item_id"])
         prompts = [with_examples(one, examples) for one in prompts]
     return [Tasks(items, one, n=samples, **_with_format(one, settings or {})) for one in prompts]
+
+
+def without(items: pd.DataFrame, shown: Collection[str]) -> pd.DataFrame:
+    """Leave out items by their ids; of a pair both orders, because one gives the other away.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> items = pd.DataFrame({"item_id": ["p/1", "p/2", "q/1", "q/2"], "other": "Hi."})
+    >>> without(items, ["p/1"])["item_id"].tolist()
+    ['q/1', 'q/2']
+    """
+    if "other" in items:
+        pairs_shown = [one.removesuffix("/1").removesuffix("/2") for one in shown]
+        shown = [*shown, *(pair + order for pair in pairs_shown for order in ("/1", "/2"))]
+    return items[~items["item_id"].isin(shown)]
 
 
 def _with_format(prompt, settings):

@@ -18,7 +18,7 @@ from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import item_scores, reply_counts, responses
 from nlgjudge.judging.tasks import MISSING
 from nlgjudge.ledger import ledger, sentences
-from nlgjudge.ledger.comparison import averages, compare
+from nlgjudge.ledger.comparison import averages, compare, correlations_of
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.rerun_requests import (
     CHAINS,
@@ -33,7 +33,6 @@ from nlgjudge.ledger.rerun_requests import (
     parts_of,
     plan_of,
 )
-from nlgjudge.ledger.table import correlations_of
 from nlgjudge.ledger.verdicts import COLUMNS
 from nlgjudge.ledger.whole_table import paper_table
 from nlgjudge.papers.dhp.discernment_score import discernment

@@ -9,12 +9,11 @@ from typing import Any
 import pandas as pd
 
 from nlgjudge.data.checks import check_known
-from nlgjudge.data.preferences import without
 from nlgjudge.judging.judge import Budget, Function
 from nlgjudge.judging.planning import CHARACTERS, Count, prompt_tokens
 from nlgjudge.judging.prompts import Prompt, as_prompt
 from nlgjudge.judging.replay import Replay
-from nlgjudge.judging.run import get_judge, judge_items
+from nlgjudge.judging.run import get_judge, judge_items, without
 from nlgjudge.judging.tasks import MISSING, Tasks
 from nlgjudge.papers.dhp.perturbing import Perturbation, perturb
 
