@@ -258,7 +258,7 @@ def rerun(
         cells["verdict"] = ""  # a rehearsal proves nothing
     means = _means(parts, counted)
     responses = pd.concat([pd.DataFrame(), *replies.values()], ignore_index=True)
-    notice = "; ".join([*objections, *_gaps(counts, absent), *rarely_rated])
+    notice = "; ".join([*objections, *_left_out(absent), *rarely_rated])
     if len(responses):
         read = reply_counts(responses)
         if any(part.row.unread != "left out" for part in parts):
@@ -394,7 +394,7 @@ def _undefined(scores, reason):
     """Why scores have no correlation with people's ratings."""
     values = scores.dropna()
     if values.empty:
-        return "fewer than half of the items have a readable rating"
+        return "for fewer than half of the items a reply came that could be read"
     if values.nunique() > 1:
         return reason
     return f"its {len(values):,} readable ratings are all {values.iloc[0]:g}, so there is no correlation"
@@ -449,7 +449,8 @@ def _in_one_coefficient(cells, frame):
     """Cells of a row in one coefficient, Spearman's where it is published, and one level; of aspects with scores."""
     cells = cells.dropna(subset="value")
     places = zip(cells["aspect"], cells["coefficient"])
-    cells = cells.loc[[frame[_column(frame, "judge", *place)].notna().any() for place in places]]
+    rated = [frame[_column(frame, "judge", *place)].notna().any() for place in places]
+    cells = cells.loc[rated] if any(rated) else cells
     first = cells.sort_values("coefficient", key=lambda names: names != "spearman", kind="stable")
     how = first[["level", "coefficient"]].head(1)
     return cells.merge(how, on=["level", "coefficient"])
@@ -539,15 +540,6 @@ def _objections(judges, counts, options, sample, limit):
         )
     if replies["unread"] and not replies["read"]:
         yield f"of {replies['unread']:,} replies none could be read: it enters no ledger"
-
-
-def _gaps(counts, absent):
-    """What is left out."""
-    rows = counts.groupby("row", sort=False)[["read", "unread"]].sum()
-    if rows["read"].any():
-        for row in rows.index[(rows["read"] == 0) & (rows["unread"] > 0)]:
-            yield f"no reply to {row} could be read"
-    yield from _left_out(absent)
 
 
 def _left_out(absent):
