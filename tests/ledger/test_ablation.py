@@ -268,7 +268,7 @@ def test_unread_replies_of_a_trial_stop_both_set_ups_and_a_store_keeps_them(chat
     how = {"aspects": ["coherence", "engagingness"], "store": tmp_path / "own.sqlite"}
     found = compared(chats, SERVED, {"system": "Be strict."}, **how).ask()
     assert found.table is None and len(server.requests) <= 100
-    assert "50 of the first 50" in found.answer and "× 'It depends.'" in found.answer
+    assert "50 of 50 hold no rating" in found.answer and "× no_rating 'It depends.'" in found.answer
     found.ask()
     assert len(server.requests) <= 100 and (tmp_path / "own.sqlite").is_file()
 
