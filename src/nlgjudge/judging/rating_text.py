@@ -36,9 +36,8 @@ _CLOSE = rf"(?:[<\[◁]\|?(?:/|end_of_|end_){_NAMES}\|?[>\]▷]|<channel\|>)"
 _UNSEEN = [
     re.compile(pattern, re.DOTALL | re.IGNORECASE)
     for pattern in (
-        rf"{_OPEN}.*?{_CLOSE}",  # reasoning in tags
+        rf"{_OPEN}.*?(?:{_CLOSE}|\Z)",  # reasoning in tags, perhaps cut before its closing tag
         rf"\A.*{_CLOSE}",  # its opening tag was part of the prompt
-        rf"{_OPEN}.*",  # cut before its closing tag
         r"<\|channel\|>(?!final).*?(?=<\|channel\|>final|\Z)",  # channels, as gpt-oss writes them
         r"\A\s*analysis.*assistant\s*final",  # the same without special tokens
         r"<\|channel\|>final.*?<\|message\|>",
@@ -229,18 +228,16 @@ def _numbers(aspect):
         (?: (?P<before> [^\W\d] [\w -]{{0,40}}? (?= [\s']*+ {bracket} [:=] ) | [^\W\d_]++ (?= [ ]\( ) )
             [\s']*+ (?: {bracket} [:=] )?+ )?+
         {_LEAD} {_NUMBER} {_BLANK} (?: \( [^()\n]*+ \) )?+ [^\w]*+ \Z"""
-    labelled = rf"""(?<![\w/-]) (?<! e\.g\.[ ] ) {before} (?:
+    labelled = rf"""(?<![\w/-]) (?<! e\.g\.[ ] ) (?P<tag> < {_BLANK} )? {before} (?:
             (?: {noun} (?: \s+ (?:for|of|on) \s+ (?: (?:the|its) \s+ )? {aspect} )?+ | {aspect} )
-            \s*+ {bracket} (?: [:=] | \|(?!\s*\n) | is\b (?: \s*+ : )?+ )
-            | {other} \s*+ {bracket} [:=] )
-        (?: [^\S\n]*+ (?!\n) | \s*+ (?! \d++ [.)] [^\S\n] ) ) (?: an?\s+ )?+ {_LEAD} {_NUMBER}"""
-    tagged = rf"< {_BLANK} {before} (?: {noun} | {other} | {aspect} ) {_BLANK} > {_LEAD} {_NUMBER}"
+            \s*+ {bracket} (?(tag) > | (?: [:=] | \|(?!\s*\n) | is\b (?: \s*+ : )?+ ) )
+            | {other} \s*+ {bracket} (?(tag) > | [:=] ) )
+        (?: [^\S\n]*+ (?!\n) | \s*+ (?(tag) | (?! \d++ [.)] [^\S\n] ) ) ) (?: an?\s+ )?+ {_LEAD} {_NUMBER}"""
     boxed = rf"(?P<before>) \\boxed {_BLANK} \{{ {_BLANK} (?: \\(?:text|math)\w*+ \{{ )?+ {_NUMBER}"
     line = rf"""^ {_LEAD_OF_LINE} {_BULLET} {_NUMBER}
         (?: [^\w\n] | (?(more) (?: e?\d | {_WORD} | (?:and|or|to|half|quarters?|hundred|thousand)\b ) | (?!) ) )*+ $"""
-    first = (
-        rf"\A {_LEAD} {_BULLET} (?! 1[.)](?!\d) ) {_NUMBER} (?(more) | (?= {_BLANK} [-:.,;(=] ) )"
-    )
+    first = rf"""\A {_LEAD} {_BULLET} (?! 1[.)](?!\d) ) {_NUMBER}
+        (?(more) | (?= {_BLANK} [-:.,;(=] ) )"""
     sentence = rf"""\b (?<! if[ ] ) I (?: \s+ (?:would|will|can|must) | ['’](?:d|ll) )?
         \s+ (?: rate | give | score | assign | grade )
         (?: [ ]+ (?! (?: {_WORD} | no | not | never | than | least | most | over | under | between | about | around
@@ -249,7 +246,7 @@ def _numbers(aspect):
             [a-z'’-]++ ){{0,8}}? [ ]+
         {_NUMBER} (?(more) | (?= {_BLANK} (?: [-.,;:!)\n] | \Z | (?:because|since|as|for|on|due|in)\b ) ) )"""
     return (
-        (_pattern(whole), _pattern(labelled), _pattern(tagged), _pattern(boxed)),
+        (_pattern(whole), _pattern(labelled), _pattern(boxed)),
         _pattern(line),
         (_pattern(first), _pattern(sentence)),
     )
@@ -267,16 +264,12 @@ def _find_number(text, aspect, scale):
     rest = _LISTED.sub(_blanked, text) if matches else text
     matches = matches or _matches(text, *apart)
     rating = _agreed(_read(match, NUMBERS, scale) for match in matches)
-    rivals = set()
+    rivals = ()
     if not labelled:
-        alone = rest
-        for pattern in (line, *apart):
-            alone = pattern.sub(_blanked, alone)
-        rivals = {
-            number
-            for number in map(_number, _ANY_NUMBER.findall(alone))
-            if scale[0] <= number <= scale[1]
-        }
+        for match in matches:
+            rest = rest[: match.start()] + _blanked(match) + rest[match.end() :]
+        numbers = map(_number, _ANY_NUMBER.findall(rest))
+        rivals = [number for number in numbers if scale[0] <= number <= scale[1]]
     return _unless_contradicted(rating, rest, _VALUE, NUMBERS, rivals)
 
 
@@ -369,15 +362,14 @@ def _find_in_json(text, name, or_another, scale):
         tops = re.findall(r"\d+(?:\.\d+)?", text[start:end])
         if _TOPS.fullmatch(names[-1]) and tops and float(tops[-1]) != scale[1]:
             return _OTHER_SCALE
-        is_other = not name or name not in names
-        if names[-1] in _RATED | {name} - {""} and (or_another or not is_other):
-            places.append((len(names), is_other, start, end))
+        if names[-1] in _RATED | {name} and (or_another or name in names):
+            places.append((len(names), name not in names, start, end))
     least_deep = min(places, default=())[:2]
     own = min(places, key=itemgetter(1, 0), default=())[:2]
-    values = sorted(place[2:] for place in places if place[:2] in (least_deep, own))
     return _agreed(
         _find_number(" " * start + text[start:end].translate(_MARKUP), "", scale)
-        for start, end in values
+        for *rank, start, end in places
+        if tuple(rank) in (least_deep, own)
     )
 
 
@@ -388,7 +380,7 @@ _JSON = re.compile(
 
 
 def _members(text):
-    """Names from the outermost to a value's own, in lower case, and the place of the value, of each value."""
+    """Names from the outermost to a value's own, in lower case, and its place, of each value with a name."""
     outer = []
     name = ""
     for part in _JSON.finditer(text, text.index("{"), text.rindex("}") + 1):
@@ -396,7 +388,7 @@ def _members(text):
             outer.append(name)
         elif part["close"]:
             outer.pop()
-        elif part["name"] is None:
+        elif part["name"] is None and name:
             yield [*outer, name], *part.span("value" if part["value"] else "text")
         name = _folded(part["name"] or "")
 
