@@ -131,10 +131,9 @@ _HEDGE = r"""(?: (?: or | and | but | to | maybe | perhaps | possibly | probably
 _JOIN = r"""(?: [-~/,;|&=×÷x:+<>\\→⇒➜…] | \.\.
     | \b(?: through | thru | till | until | vs | versus | minus | plus | times | less | point | over
         | ou | oder | bis | und | et )\b )++"""
-_COUNTED = r"""(?: [a-z]+ [ ] )? (?: errors | mistakes | words | facts | sentences | times | issues | problems | slips
-    | typos | years | months | days | hours | minutes | seconds | kg | km )\b"""
-_FRACTION = r"""(?: hundred | thousand | [mb]illion | dozen | hal(?:f|ves) | quarter | third | fourth | fifth
-    | tenth )s?\b"""
+_COUNTED = r"""(?: [a-z]+ [ ] )? (?: error | mistake | word | fact | sentence | time | issue | problem | slip | typo
+    | year | month | day | hour | minute | second | kg | km | hundred | thousand | [mb]illion | dozen | half | halve
+    | quarter | third | fourth | fifth | tenth )s?\b"""
 _MORE = rf"""(?: {_BLANK} \( [^()\n]*+ \) )? {_BLANK} (?:
         {_JOIN} \.?+ {_BLANK} {_HEDGE}{{0,4}}+ {_SECOND}
         | [(,.;!\[]?+ {_BLANK} {_HEDGE}{{1,5}}+ {_SECOND}
@@ -144,7 +143,6 @@ _MORE = rf"""(?: {_BLANK} \( [^()\n]*+ \) )? {_BLANK} (?:
         | \.?\d | [½⅓⅔¼¾?^~+→⇒➜≤≥] | [-=]>
         | and \s+ (?: an?\s+ )? (?:half|bit|quarter)\b
         | or \s+ (?: high | more | above | below | less | low | better | worse | under | over | so )
-        | {_FRACTION}
         | (?:out\s+)? of \s+ (?: the | these | all )\b
         | (?: is | means | indicates | would | if | unless | when | stands | denotes | represents )\b )
     | [\w%‰\\^☆★✩] | [.,:·'’]\d | -[^\W\d]"""
@@ -162,7 +160,6 @@ _NUMBER = rf"""
     (?= (?P<more> {_MORE} )? )"""
 # Before a number, nothing that may belong to it.
 _LEAD = r"(?: [^\w.,+\-~<>≈±∓√≤≥≠¬/\\^★⭐🌟☆✩$€£¥] | ^>(?=\s) | <(?=[^<>\n]*>) | \\\( | \$(?=[^$\n]*\$) )*+"
-_LEAD_OF_LINE = _LEAD.replace(r"[^\w", r"[^\w\n").replace(r"(?=\s)", r"(?=[^\S\n])")
 _BULLET = r"(?P<bullet> [-+] (?=[^\S\n]) )?+ [^\S\n]*+"
 _GOES_ON = re.compile(r"(?<=\d)(?:\d|[.,]\d)")
 _LISTED = _pattern(rf"^ {_BLANK} \d++ [.)] (?= {_BLANK} \S )")
@@ -202,17 +199,16 @@ _CHANGE = _pattern(
     | let\s+me\s+(?:change|revise|correct|lower|raise|adjust) )\b"""
 )
 _NEAR = 60  # characters
-_AFTER_VALUE = r"""(?= [^\S\n]* (?: [-.,;:!)\]}/'] | \n | \Z
+_VALUE = r"""(?= [^\S\n]* (?: [-.,;:!)\]}/'] | \n | \Z
     | (?: because | since | as | for | in | on | after | now | instead | overall | out | points? | stars? | is )\b
     ) )"""
 _VALUE = _pattern(
     rf"""(?<![\w.,/-]) (?! (?:1[5-9]|20)\d\d\b )  # no year
     (?! (?<=\w[ ]) (?<!\b(?:to|is|it)[ ]) (?<!\bsay[ ]) one\b )  # no "the other one"
-    (?P<rating> {_SIGN} (?: {_DIGITS} | {_WORD} | {_UNREAD} (?: [- ] \w++ )?+ ) ) {_AFTER_VALUE}"""
+    (?P<rating> {_SIGN} (?: {_DIGITS} | {_WORD} | {_UNREAD} (?: [- ] \w++ )?+ ) ) (?! [\w%] | {_BLANK} {_COUNTED} )"""
 )
-_REFUSAL = _pattern(
-    r"""\b (?: cannot | can't | unable\ to | not\ able\ to | as\ an\ ai | i'm\ sorry | i\ am\ sorry | n/a
-    | not\ (?:applicable|possible) )\b"""
+_REFUSAL = re.compile(
+    r"(?i)\b(?:cannot|can't|unable to|not (?:able to|applicable|possible)|as an ai|i(?:'m| am) sorry|n/a)\b"
 )
 
 
@@ -234,7 +230,7 @@ def _numbers(aspect):
             | {other} \s*+ {bracket} (?(tag) > | [:=] ) )
         (?: [^\S\n]*+ (?!\n) | \s*+ (?(tag) | (?! \d++ [.)] [^\S\n] ) ) ) (?: an?\s+ )?+ {_LEAD} {_NUMBER}"""
     boxed = rf"(?P<before>) \\boxed {_BLANK} \{{ {_BLANK} (?: \\(?:text|math)\w*+ \{{ )?+ {_NUMBER}"
-    line = rf"""^ {_LEAD_OF_LINE} {_BULLET} {_NUMBER}
+    line = rf"""^ {_LEAD} {_BULLET} {_NUMBER}
         (?: [^\w\n] | (?(more) (?: e?\d | {_WORD} | (?:and|or|to|half|quarters?|hundred|thousand)\b ) | (?!) ) )*+ $"""
     first = rf"""\A {_LEAD} {_BULLET} (?! 1[.)](?!\d) ) {_NUMBER}
         (?(more) | (?= {_BLANK} [-:.,;(=] ) )"""
@@ -290,9 +286,10 @@ def _names_rating(match, aspect):
     return is_ours and not any(map(_OTHER.fullmatch, words))
 
 
-# An option that may begin a reply: a letter, yes or no, and a text that ends in a letter or number of its own.
-_HEAD = re.compile(r"(?:.*\W)?(?:[^\W_]|yes|no)\W*")
-_OPTION_ENDS = r"""(?= \W*+ \Z | [^\S\n]* (?: [-.):,;=\]}'(] | \n )
+# An option that may begin a reply: a letter, yes or no, and a text that ends in a letter or number of its own. A
+# number alone may begin a list.
+_HEAD = re.compile(r"(?!\d\Z)(?:.*\W)?(?:[^\W_]|yes|no)\W*")
+_OPTION_ENDS = r"""(?= \W*+ \Z | [^\S\n]* (?: [-.):,;!=\]}'(] | \n )
     | \s+ (?:it|this|that|the|they|he|she|there|because|since|as|i|in|all|both)\b )"""
 
 
@@ -304,8 +301,7 @@ def _any_of(texts):
 @lru_cache
 def _options(spellings):
     """Patterns of an option given as the answer or at the start; of one alone; of one anywhere."""
-    heads = [text for text in spellings if _HEAD.fullmatch(text)]
-    heads = [text for text in heads if not text.isdigit()] or heads  # "1." may begin a list
+    heads = [text for text in spellings if _HEAD.fullmatch(text)] or [*spellings]
     head = _any_of(heads)
     others = _any_of({*spellings} - {*heads})
     both = rf"""(?= (?P<more> \W{{1,3}} (?: (?:and|or)\b \W{{1,3}} )?+ (?:{head}) (?!\w|\s+\w)
@@ -317,14 +313,14 @@ def _options(spellings):
         | (?<! \bis[ ] ) \b (?:better|best|winner|verdict|preferred|preference|decision)
             (?: [^\S\n]+ \w+ )? \s*+ (?: [:=] | is\b )
         | \[ (?=\[) ) [^\w.!?;]*"""
+    stands = rf"(?!\w) (?: {_OPTION_ENDS} | (?= \s+ (?:is|was|has|does|for|on|after|now|instead|overall)\b ) )"
     # At the start, if no other one heads a later line or sentence.
     first = rf"""\A \W* (?! \w+ \W+ \w \W* : ) {option}
-        (?! (?s:.*) (?: ^ | [.!?;][')\]]* \s ) [^\w\n]* (?! (?P=rating)(?!\w) ) (?:{head}) (?!\w)
-            (?: {_OPTION_ENDS} | (?= \s+ (?:is|was|has|does)\b ) ) )"""
+        (?! (?s:.*) (?: ^ | [.!?;][')\]]* \s ) [^\w\n]* (?! (?P=rating)(?!\w) ) (?:{head}) {stands} )"""
     return (
         (_pattern(rf"{named} {option}"), _pattern(first)),
         _pattern(rf"\A \W* (?: {named} )? (?P<rating>{_any_of(spellings)}) \W* \Z"),
-        _pattern(rf"(?<!\w) (?P<rating>{head}) (?!\w) {_AFTER_VALUE}"),
+        _pattern(rf"(?<!\w) (?P<rating>{head}) {stands}"),
     )
 
 
@@ -423,8 +419,7 @@ def marks(texts):
     >>> marks(["response 2", "response 1"])
     ['2', '1']
     """
-    own = [re.fullmatch(r"(?:.*\W)?([^\W_])\W*", text) for text in texts]
-    found = [match[1].lower() for match in own if match]
+    found = re.findall(r"(?m)(?<!\w)[^\W_](?=[^\w\n]*$)", "\n".join(texts).lower())
     return found if len({*found}) == len(texts) else [*LETTERS.lower()[: len(texts)]]
 
 
@@ -432,7 +427,7 @@ def lettered(options, scale):
     """Texts of a choice's options in lower case, with their scores; see `parse`."""
     hint = 'give options={"text of A": 5, "text of B": 3, …} or a list of texts, lowest first'
     texts = [*map(_folded, options or ())]
-    if not 2 <= len(texts) <= len(LETTERS) or len(set(texts)) < len(texts) or "" in texts:
+    if not 2 <= len({*texts} - {""}) == len(texts) <= len(LETTERS):
         raise ValueError(
             f"form='choice' with options={options!r}: expected 2 to 26 different texts; {hint}"
         )
