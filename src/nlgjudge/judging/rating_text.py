@@ -128,8 +128,8 @@ _HEDGE = r"""(?: (?: or | and | but | to | maybe | perhaps | possibly | probably
     | around | approximately | could | might | may | be | an? | up | down | now | rather | closer | no | not | rounded
     | i | mean | make | that | it | leaning | towards? | upgraded | downgraded | raised | lowered | adjusted )\b
     (?: [^\S\n] | [,.!:…-] )*+ )"""
-_JOIN = r"""(?: [-~/,;|&=×÷x:+<>\\→⇒➜…] | \.\.
-    | \b(?: through | thru | till | until | vs | versus | minus | plus | times | less | point | over
+_JOIN = r"""(?: [-~/,;|&=×÷x:+<>\\→⇒➜⟶…] | \.\.
+    | \b(?: through | thru | till | until | vs | versus | minus | plus | times | less | point | over | becomes
         | ou | oder | bis | und | et )\b )++"""
 _COUNTED = r"""(?: [a-z]+ [ ] )? (?: error | mistake | word | fact | sentence | time | issue | problem | slip | typo
     | year | month | day | hour | minute | second | kg | km | hundred | thousand | [mb]illion | dozen | half | halve
@@ -143,9 +143,9 @@ _MORE = rf"""(?: {_BLANK} \( [^()\n]*+ \) )? {_BLANK} (?:
         | \.?\d | [½⅓⅔¼¾?^~+→⇒➜≤≥] | [-=]>
         | and \s+ (?: an?\s+ )? (?:half|bit|quarter)\b
         | or \s+ (?: high | more | above | below | less | low | better | worse | under | over | so )
-        | (?:out\s+)? of \s+ (?: the | these | all )\b
+        | (?:out\s+)? of \s+ (?: the | these | all )\b | at \s+ (?: most | least )\b
         | (?: is | means | indicates | would | if | unless | when | stands | denotes | represents )\b )
-    | [\w%‰\\^☆★✩] | [.,:·'’]\d | -[^\W\d]"""
+    | [\w%‰€°\\^☆★✩] | [.,:·'’]\d | -[^\W\d]"""
 _END = r"[-+]?\d+(?:\.\d+)?"
 _TO = rf"{_BLANK} (?: - | to | and | \.\.+ ) {_BLANK}"
 _OUT_OF = r"""(?: / | (?: von | sur | de | из )\b (?= \s* \d )
@@ -155,7 +155,7 @@ _NUMBER = rf"""
     (?P<rating> {_SIGN} (?: {_DIGITS} | {_WORD} | {_UNREAD} (?: [- ] \w++ )?+ ) | {_STARS} )
     [\ufe0f\u20e3]*+ (?P<empty> [☆✩]*+ ) [\])}}>$]*+ {_UNIT}
     (?: {_BLANK} [(,]?+ {_BLANK} {_TOP} {_UNIT} \)?+ )?+ {_UNIT}
-    (?: {_BLANK} \( {_BLANK} {_END} {_TO} (?P<highest> {_END} ) {_BLANK} \) )?+
+    (?: {_BLANK} [(\[] {_BLANK} {_END} {_TO} (?P<highest> {_END} ) {_BLANK} [)\]] )?+
     (?= {_BLANK} \( {_BLANK} (?P<again> {_DIGITS} | {_WORD} ) {_BLANK} (?: / {_BLANK} \d++ {_BLANK} )?+ \) )?
     (?= (?P<more> {_MORE} )? )"""
 # Before a number, nothing that may belong to it.
@@ -170,7 +170,7 @@ _RANGE = rf"{_END} {_TO} ({_END})"
 _STATED = _pattern(
     rf"""{_ON_A} \b scale \b (?: \s+ (?: is | of | from | between | ranges? ) | : )*+ {_BLANK} {_RANGE}
     | (?<![\w.]) {_RANGE} (?: \s+ [^\W\d]+ )? \s+ scale \b
-    | {_ON_A} (?<![\w.]) ({_END}) [ -]? (?:point|star)s? [ -] (?: likert \s+ )? scale \b
+    | {_ON_A} (?<![\w.]) ({_END} | {_WORD}) [ -]? (?:point|star)s? [ -] (?: likert \s+ )? scale \b
     | [(\[] [^()\[\]\n]*? (?<![\w.]) {_RANGE} [^()\[\]\n]* [)\]] (?= {_BLANK} [:=] )
     | (?: out \s+ of | / ) {_BLANK} ({_END}) {_BLANK} [)\]]? (?= {_BLANK} [:=] )
     | (?<![\w.]) ({_END}) \s* (?: = | is \s+ the\b ) \s* (?: best | perfect | highest )\b
@@ -182,13 +182,13 @@ _OTHER = _pattern(
     |perplexity|number|count|length|words|sentences|errors|mistakes|issues|facts|reasons|step|item|example|sample|id
     |threshold|weight|previous|initial|human|expected|average|mean|baseline|reference|highest|lowest|maximum|minimum
     |max|min|top|full|perfect|possible|passing|best|worst|other|temperature|version|year|page|line|paragraph
-    |question|option|f1|z|target|seed|deviation|variance|far|if|when|unless|whether|not|than|until|lack|absence
+    |question|option|f1|z|target|seed|deviation|variance|far|if|when|unless|whether|not|than|until|lack|absence|non
     |opposite|inverse"""
 )
 _BEFORE = _pattern(
     r"""the|my|a|an|this|its|your|our|final|overall|total|single|numerical|numeric|so|thus|therefore|hence|then|and|as
-    |is|with|of|for|quality|evaluation|assigned|given|response|text|summary|story|rating|score|grade|stars|answer
-    |result|verdict|judgment|judgement|assessment|ratings|scores|excellent|great|good|fair|moderate|neutral
+    |is|with|of|for|quality|evaluation|assigned|given|response|text|summary|story
+    |result|verdict|judgment|judgement|assessment|excellent|great|good|fair|moderate|neutral
     |acceptable|poor|bad|perfect|yes|no|somewhat|slightly|related|bewertung|note|nota|puntuación|calificación|voto
     |punteggio|valutazione|оценка|puan|评分|得分|分数|スコア|評価|점수|평점"""
 )
@@ -196,7 +196,7 @@ _BEFORE = _pattern(
 _CHANGE = _pattern(
     r"""\b (?: actually | wait | hmm | sorry | misread | mistaken? | reconsider\w* | scratch \s+ that | at\s+first
     | initially | on\s+(?:reflection|second\s+thoughts?) | correct(?:ion|ed|ing) | revis(?:ed|ing|ion) | chang(?:ed|ing)
-    | let\s+me\s+(?:change|revise|correct|lower|raise|adjust) )\b"""
+    | updated? | edit(?:ed)? | let\s+me\s+(?:change|revise|correct|lower|raise|adjust) )\b"""
 )
 _NEAR = 60  # characters
 _VALUE = r"""(?= [^\S\n]* (?: [-.,;:!)\]}/'] | \n | \Z
@@ -250,7 +250,7 @@ def _numbers(aspect):
 
 def _find_number(text, aspect, scale):
     """A number that is the whole reply or has a label; else one that stands apart, if no other competes with it."""
-    tops = {float(top) for stated in _STATED.findall(text) for top in stated if top}
+    tops = {_number(top) for stated in _STATED.findall(text) for top in stated if top}
     if tops - {float(scale[1])}:
         return _OTHER_SCALE
     text = _STATED.sub(_blanked, text)
@@ -280,7 +280,8 @@ def _unless_contradicted(rating, text, values, spellings, rivals=()):
 
 def _names_rating(match, aspect):
     """Whether the words before a number are no name of another one."""
-    words = re.findall(r"\w+", (match["before"] or "").lower())
+    nouns = r"(?:rating|score|grade|star|answer)s?\b"
+    words = re.findall(rf"\b(?!{nouns})\w+", (match["before"] or "").lower())
     stems = {word[:5] for word in aspect.split()}
     is_ours = not aspect or not words or _BEFORE.fullmatch(words[-1]) or words[-1][:5] in stems
     return is_ours and not any(map(_OTHER.fullmatch, words))
@@ -344,7 +345,9 @@ def _find_anywhere(text, plain, aspect, scale):
 
 _RATED = {"rating", "score", "overall", "stars"}
 # Members of JSON that state a scale: its last number is the top.
-_TOPS = re.compile("max(imum)?( score| rating| points)?|out of|scale( max)?|total possible")
+_TOPS = re.compile(
+    "max(imum)?( score| rating| points)?|out of|(rating )?scale( max)?|total possible"
+)
 
 
 def _find_in_json(text, name, or_another, scale):
@@ -403,9 +406,7 @@ def load_json(text, **options):
 def _own(pattern):
     compiled = re.compile(pattern, re.IGNORECASE | re.MULTILINE)
     if not compiled.groups:
-        raise ValueError(
-            rf"pattern={pattern!r}: expected a group around the rating, as in r'Verdict: (\d)'"
-        )
+        raise ValueError(rf"{pattern=}: expected a group around the rating, as in 'Verdict: (\d)'")
     return compiled
 
 
@@ -424,18 +425,15 @@ def marks(texts):
 
 
 def lettered(options, scale):
-    """Texts of a choice's options in lower case, with their scores; see `parse`."""
-    hint = 'give options={"text of A": 5, "text of B": 3, …} or a list of texts, lowest first'
+    """Texts of a choice's options, in lower case and without underscores, with their scores."""
+    hint = """form='choice' needs options={"text of A": 5, "text of B": 3, …} or a list of texts, lowest first"""
     texts = [*map(_folded, options or ())]
     if not 2 <= len({*texts} - {""}) == len(texts) <= len(LETTERS):
-        raise ValueError(
-            f"form='choice' with options={options!r}: expected 2 to 26 different texts; {hint}"
-        )
-    scores = np.linspace(*scale, len(texts)).tolist()
-    if isinstance(options, dict):
-        scores = [float(score) for score in options.values()]
+        raise ValueError(f"options={options!r}: expected 2 to 26 different texts; {hint}")
+    scores = options.values() if isinstance(options, dict) else np.linspace(*scale, len(texts))
+    scores = [*map(float, scores)]
     if not all(map(math.isfinite, scores)):
-        raise ValueError(f"form='choice' with a score that is no number; {hint}")
+        raise ValueError(f"options={options!r}: a score that is no number; {hint}")
     return dict(zip(texts, scores))
 
 
