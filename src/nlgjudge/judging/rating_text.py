@@ -9,7 +9,6 @@ import math
 import re
 from collections import defaultdict
 from functools import lru_cache
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -76,8 +75,7 @@ def find_rating(text, reading):
         return _agreed(_read(match, spellings, scale) for match in matches)
     aspect = _folded(reading.aspect)
     if reading.form == "json":
-        key = _folded(reading.key)
-        return _find_in_json(text, key or aspect, not key, scale)
+        return _find_in_json(text, _folded(reading.key) or aspect, not reading.key, scale)
     if spellings is NUMBERS:
         rating = _find_anywhere(text, plain, aspect, scale)
     else:
@@ -120,10 +118,9 @@ _DIGITS = r"(?: \d++ (?: \.\d++ | ,\d{1,2}+(?!\d) )?+ | \.\d++ )"
 _STARS = r"(?: [★⭐🌟]\ufe0f? )++"
 _UNIT = rf"(?: {_BLANK} -?+ {_BLANK} (?:stars?|points?|pts)\b (?! \s+ {_WORD} ) )?+"
 # A second number, and what may lead to it.
-_WORD_ALONE = rf"""{_WORD} (?! [^\S\n]+
-    (?! (?: stars? | points? | out | of | and | hundred | thousand | quarters? | thirds? | fifths? )\b ) \w )"""
-_SECOND = rf"""[(\[{{$"]*+ {_BLANK}
-    (?: {_SIGN} \.?\d | [½⅓⅔¼¾] | {_STARS} | {_SIGN} (?: {_UNREAD} | {_WORD_ALONE} ) )"""
+_SECOND = rf"""[(\[{{$"]*+ {_BLANK} (?: {_SIGN} \.?\d | [½⅓⅔¼¾] | {_STARS} | {_SIGN} (?: {_UNREAD}
+    | {_WORD} (?! [^\S\n]+
+        (?! (?: stars? | points? | out | of | and | hundred | thousand | quarters? | thirds? | fifths? )\b ) \w ) ) )"""
 _HEDGE = r"""(?: (?: or | and | but | to | maybe | perhaps | possibly | probably | almost | nearly | even | about
     | around | approximately | could | might | may | be | an? | up | down | now | rather | closer | no | not | rounded
     | i | mean | make | that | it | leaning | towards? | upgraded | downgraded | raised | lowered | adjusted )\b
@@ -148,9 +145,9 @@ _MORE = rf"""(?: {_BLANK} \( [^()\n]*+ \) )? {_BLANK} (?:
     | [\w%‰€°\\^☆★✩] | [.,:·'’]\d | -[^\W\d]"""
 _END = r"[-+]?\d+(?:\.\d+)?"
 _TO = rf"{_BLANK} (?: - | to | and | \.\.+ ) {_BLANK}"
-_OUT_OF = r"""(?: / | (?: von | sur | de | из )\b (?= \s* \d )
-    | (?:out\s+)?+ of\b (?: \s+ (?: an? | possible | maximum | total | of )\b )*+ )"""
-_TOP = rf"""(?: {_OUT_OF} {_BLANK} (?P<top> {_DIGITS} | {_WORD} ) | (?P<percent> \\?% | (?:per\s?cent|pct)\b ) )"""
+_TOP = rf"""(?: (?: / | (?: von | sur | de | из )\b (?= \s* \d )
+        | (?:out\s+)?+ of\b (?: \s+ (?: an? | possible | maximum | total | of )\b )*+ )
+    {_BLANK} (?P<top> {_DIGITS} | {_WORD} ) | (?P<percent> \\?% | (?:per\s?cent|pct)\b ) )"""
 _NUMBER = rf"""
     (?P<rating> {_SIGN} (?: {_DIGITS} | {_WORD} | {_UNREAD} (?: [- ] \w++ )?+ ) | {_STARS} )
     [\ufe0f\u20e3]*+ (?P<empty> [☆✩]*+ ) [\])}}>$]*+ {_UNIT}
@@ -161,16 +158,15 @@ _NUMBER = rf"""
 # Before a number, nothing that may belong to it.
 _LEAD = r"(?: [^\w.,+\-~<>≈±∓√≤≥≠¬/\\^★⭐🌟☆✩$€£¥] | ^>(?=\s) | <(?=[^<>\n]*>) | \\\( | \$(?=[^$\n]*\$) )*+"
 _BULLET = r"(?P<bullet> [-+] (?=[^\S\n]) )?+ [^\S\n]*+"
-_GOES_ON = re.compile(r"(?<=\d)(?:\d|[.,]\d)")
 _LISTED = _pattern(rf"^ {_BLANK} \d++ [.)] (?= {_BLANK} \S )")
 _ANY_NUMBER = _pattern(rf"(?<![\w.,]) {_SIGN} {_DIGITS}")
 # A scale that the reply states, and its top.
-_ON_A = r"(?: \b on \s+ (?:an?|the) \s+ )?+"
 _RANGE = rf"{_END} {_TO} ({_END})"
 _STATED = _pattern(
-    rf"""{_ON_A} \b scale \b (?: \s+ (?: is | of | from | between | ranges? ) | : )*+ {_BLANK} {_RANGE}
+    rf"""(?: \b on \s+ (?:an?|the) \s+ )?+
+        (?: \b scale \b (?: \s+ (?: is | of | from | between | ranges? ) | : )*+ {_BLANK} {_RANGE}
+        | (?<![\w.]) ({_END} | {_WORD}) [ -]? (?:point|star)s? [ -] (?: likert \s+ )? scale \b )
     | (?<![\w.]) {_RANGE} (?: \s+ [^\W\d]+ )? \s+ scale \b
-    | {_ON_A} (?<![\w.]) ({_END} | {_WORD}) [ -]? (?:point|star)s? [ -] (?: likert \s+ )? scale \b
     | [(\[] [^()\[\]\n]*? (?<![\w.]) {_RANGE} [^()\[\]\n]* [)\]] (?= {_BLANK} [:=] )
     | (?: out \s+ of | / ) {_BLANK} ({_END}) {_BLANK} [)\]]? (?= {_BLANK} [:=] )
     | (?<![\w.]) ({_END}) \s* (?: = | is \s+ the\b ) \s* (?: best | perfect | highest )\b
@@ -264,14 +260,13 @@ def _find_number(text, aspect, scale):
     if not labelled:
         for match in matches:
             rest = rest[: match.start()] + _blanked(match) + rest[match.end() :]
-        numbers = map(_number, _ANY_NUMBER.findall(rest))
-        rivals = [number for number in numbers if scale[0] <= number <= scale[1]]
-    return _unless_contradicted(rating, rest, _VALUE, NUMBERS, rivals)
+        rivals = map(_number, _ANY_NUMBER.findall(rest))
+    return _unless_contradicted(rating, rest, _VALUE, NUMBERS, scale, rivals)
 
 
-def _unless_contradicted(rating, text, values, spellings, rivals=()):
-    """The rating, if it has no rival and no other one follows soon on a word of change behind it."""
-    others = {*rivals}
+def _unless_contradicted(rating, text, values, spellings, scale, rivals=()):
+    """The rating, if it has no rival on the scale and no other one follows soon on a word of change behind it."""
+    others = {number for number in rivals if scale[0] <= number <= scale[1]}
     for change in _CHANGE.finditer(text, rating.end):
         near = values.finditer(text, change.end(), change.end() + _NEAR)
         others |= {_number(value["rating"], spellings) for value in near}
@@ -307,8 +302,8 @@ def _options(spellings):
     others = _any_of({*spellings} - {*heads})
     both = rf"""(?= (?P<more> \W{{1,3}} (?: (?:and|or)\b \W{{1,3}} )?+ (?:{head}) (?!\w|\s+\w)
         | \W{{0,2}} (?: [/|,] | and\b | or\b ) \W{{0,2}} (?:{head}) (?!\w) )? )"""
-    option = rf"(?P<rating>{head}) (?!\w) {both} (?(more) | {_OPTION_ENDS} )"
-    option = rf"{option} (?: \W* (?P<text>{others}) (?!\w) )?"
+    option = rf"""(?P<rating>{head}) (?!\w) {both} (?(more) | {_OPTION_ENDS} )
+        (?: \W* (?P<text>{others}) (?!\w) )?"""
     named = r"""(?: (?<! if[ ]the[ ] ) \b (?:answer|choice|option)\b (?: \s* \( [^()\n]* \) )? [^\w.!?;]*
         (?: (?: is | would\s+be )\b )? (?: [^\w.!?;]* option\b )?
         | (?<! \bis[ ] ) \b (?:better|best|winner|verdict|preferred|preference|decision)
@@ -330,7 +325,7 @@ def _find_option(text, spellings, scale):
     answers, alone, anywhere = _options(tuple(spellings))
     matches = _matches(text, *answers) or _matches(text, alone)
     rating = _agreed(_read(match, spellings, scale) for match in matches)
-    return _unless_contradicted(rating, text, anywhere, spellings)
+    return _unless_contradicted(rating, text, anywhere, spellings, scale)
 
 
 def _find_anywhere(text, plain, aspect, scale):
@@ -363,12 +358,12 @@ def _find_in_json(text, name, or_another, scale):
             return _OTHER_SCALE
         if names[-1] in _RATED | {name} and (or_another or name in names):
             places.append((len(names), name not in names, start, end))
-    least_deep = min(places, default=())[:2]
-    own = min(places, key=itemgetter(1, 0), default=())[:2]
+    own = [place for place in places if not place[1]]
+    chosen = [min(some, default=())[:2] for some in (places, own)]
     return _agreed(
         _find_number(" " * start + text[start:end].translate(_MARKUP), "", scale)
         for *rank, start, end in places
-        if tuple(rank) in (least_deep, own)
+        if tuple(rank) in chosen
     )
 
 
@@ -453,7 +448,7 @@ def _read(match, spellings, scale):
     if value is None:
         return _NO_RATING
     is_listed = parts["bullet"] and not parts["before"] and scale[0] < 0
-    goes_on = parts["more"] or _GOES_ON.match(match.string, match.end(group))
+    goes_on = parts["more"] or re.match(r"[.,]?\d", match.string[match.end(group) :])
     again = {_number(parts[name], spellings) for name in ("text", "again") if parts[name]}
     if is_listed or goes_on or again - {value}:
         return _AMBIGUOUS
