@@ -201,7 +201,8 @@ _VALUE = r"""(?= [^\S\n]* (?: [-.,;:!)\]}/'] | \n | \Z
 _VALUE = _pattern(
     rf"""(?<![\w.,/-]) (?! (?:1[5-9]|20)\d\d\b )  # no year
     (?! (?<=\w[ ]) (?<!\b(?:to|is|it)[ ]) (?<!\bsay[ ]) one\b )  # no "the other one"
-    (?P<rating> {_SIGN} (?: {_DIGITS} | {_WORD} | {_UNREAD} (?: [- ] \w++ )?+ ) ) (?! [\w%] | {_BLANK} {_COUNTED} )"""
+    (?P<rating> {_SIGN} (?: {_DIGITS} | {_WORD} | {_UNREAD} (?: [- ] \w++ )?+ ) ) 
+    (?! [\w%] | {_BLANK} {_COUNTED} | [ ] (?! points | stars | th[iu]s ) [a-z]{{3,}}s\b )"""
 )
 _REFUSAL = re.compile(
     r"(?i)\b(?:cannot|can't|unable to|not (?:able to|applicable|possible)|as an ai|i(?:'m| am) sorry|n/a)\b"
