@@ -195,13 +195,10 @@ _CHANGE = _pattern(
     | updated? | edit(?:ed)? | let\s+me\s+(?:change|revise|correct|lower|raise|adjust) )\b"""
 )
 _NEAR = 60  # characters
-_VALUE = r"""(?= [^\S\n]* (?: [-.,;:!)\]}/'] | \n | \Z
-    | (?: because | since | as | for | in | on | after | now | instead | overall | out | points? | stars? | is )\b
-    ) )"""
 _VALUE = _pattern(
     rf"""(?<![\w.,/-]) (?! (?:1[5-9]|20)\d\d\b )  # no year
     (?! (?<=\w[ ]) (?<!\b(?:to|is|it)[ ]) (?<!\bsay[ ]) one\b )  # no "the other one"
-    (?P<rating> {_SIGN} (?: {_DIGITS} | {_WORD} | {_UNREAD} (?: [- ] \w++ )?+ ) ) 
+    (?P<rating> {_SIGN} (?: {_DIGITS} | {_WORD} | {_UNREAD} (?: [- ] \w++ )?+ ) )
     (?! [\w%] | {_BLANK} {_COUNTED} | [ ] (?! points | stars | th[iu]s ) [a-z]{{3,}}s\b )"""
 )
 _REFUSAL = re.compile(

@@ -613,13 +613,15 @@ def read_rerun(folder: str | Path) -> Rerun:
     if not (folder / "cells.csv").exists():
         raise FileNotFoundError(f"{folder}: expected cells.csv of a rerun")
     means = pd.read_csv(folder / "means.csv", converters={"reading": str, "why": str})
+    means = means.reindex(columns=MEANS).fillna({"why": ""})  # an earlier version had no `why`
     counts = pd.read_csv(folder / "replies.csv", keep_default_na=False)
     notice = [f"SAMPLE: {SAMPLE_NOTICE}."] * folder.name.endswith("-sample")
     if limit := re.search(r"-limit(\d+)", folder.name):
         notice.append(f"{REHEARSAL.format(limit[1])}: it has no verdicts.".capitalize())
     run = Rerun(ledger.read(folder / "cells.csv"), means, counts, pd.DataFrame())
-    discerned = pd.read_csv(folder / "discernment.csv")
-    return run._replace(notice="\n".join(notice), discernment=discerned)
+    if (path := folder / "discernment.csv").exists():
+        run = run._replace(discernment=pd.read_csv(path))
+    return run._replace(notice="\n".join(notice))
 
 
 def _added(before, new, key):
