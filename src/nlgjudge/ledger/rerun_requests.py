@@ -18,8 +18,6 @@ from nlgjudge.judging.scoring import why_unread
 from nlgjudge.judging.tasks import NOT_ANSWERED, NOT_ASKED
 from nlgjudge.papers.coascore.aspects import stage_prompt
 from nlgjudge.papers.coascore.chain import coascore
-from nlgjudge.papers.dhp.perturbing import perturb
-from nlgjudge.papers.dhp.source_texts import originals
 from nlgjudge.papers.folders import papers
 from nlgjudge.papers.llmbar.steps import DEBATE, REASONS, choose_in_steps
 from nlgjudge.papers.protocol import Protocol, Scope
@@ -85,6 +83,9 @@ class Part(NamedTuple):
         """With the items to ask about, of the first `limit` documents; 0 is all."""
         items = benchmark.items
         if self.paper == "dhp":
+            from nlgjudge.papers.dhp.perturbing import perturb  # takes a second; others need none
+            from nlgjudge.papers.dhp.source_texts import originals
+
             items = perturb(originals(benchmark, limit or 100), self.scope.dataset).items
             return self._replace(benchmark=benchmark, items=items)
         items = first(items[~items["system_id"].isin(self.scope.left_out)], limit)

@@ -613,7 +613,8 @@ def read_rerun(folder: str | Path) -> Rerun:
     if not (folder / "cells.csv").exists():
         raise FileNotFoundError(f"{folder}: expected cells.csv of a rerun")
     means = pd.read_csv(folder / "means.csv", converters={"reading": str, "why": str})
-    means = means.reindex(columns=MEANS).fillna({"why": ""})  # an earlier version had no `why`
+    if "why" not in means:  # of an earlier version
+        means["why"] = ""
     counts = pd.read_csv(folder / "replies.csv", keep_default_na=False)
     notice = [f"SAMPLE: {SAMPLE_NOTICE}."] * folder.name.endswith("-sample")
     if limit := re.search(r"-limit(\d+)", folder.name):
