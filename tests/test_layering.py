@@ -25,17 +25,17 @@ MAY_IMPORT = {
 # the sum rises only where an issue says by how much.
 BOUNDS = {
     "site": (227, 311, 0),
-    "top": (314, 340, 20),
-    "cli": (317, 459, 0),
-    "data": (2_064, 2_590, 7),
-    "judging": (2_168, 2_778, 5),
-    "ledger": (2_943, 3_587, 5),
-    "metrics": (489, 549, 8),
-    "papers": (837, 1_012, 8),
-    "stats": (1_220, 1_590, 13),
+    "top": (317, 343, 20),
+    "cli": (308, 455, 0),
+    "data": (2_072, 2_603, 7),
+    "judging": (2_210, 2_827, 5),
+    "ledger": (3_060, 3_721, 5),
+    "metrics": (484, 543, 8),
+    "papers": (833, 1_008, 8),
+    "stats": (1_218, 1_583, 13),
     "toml": (0, 1_940, 0),
 }
-SUM = (10_579, 15_156, 68)
+SUM = (10_729, 15_334, 68)
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -210,6 +210,111 @@ def test_a_budget_is_of_both_and_its_end_is_said(chats, served):
     assert "openai:m: the limit on cost was reached" in repr(found) and "not asked" in repr(found)
 
 
+VERDICT = r"\[\[([AB])\]\]"
+COMPARE = "{{context}}\nA: {{hypothesis}}\nB: {{other}}\nMore {aspect}? End with [[A]] or [[B]]."
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        {"prompt": nj.judging.as_prompt(COMPARE, aspect="coherence", pattern=VERDICT)},
+        {"prompt": COMPARE, "pattern": VERDICT},
+    ],
+)
+def test_a_set_up_says_how_replies_are_read(base, chats):
+    asked = []
+
+    def judge(item):
+        asked.append(item.prompt)
+        return f"Both have merits.\n\nFinal: [[{'AB'[len(item.hypothesis) <= len(item.other)]}]]"
+
+    words = {"words": {"More coherence": "Greater coherence"}}
+    found = compared(nj.data.pairs(chats), {"judge": judge} | base, words)
+    assert found.replies["base"]["score"].notna().all()
+    assert found.table.loc["coherence", "difference"] == 0
+    for text in ("More coherence?", "Greater coherence?"):
+        assert sum(text in prompt for prompt in asked) == len(asked) / 2
+
+
+def test_neither_order_of_an_example_is_judged(chats):
+    pairs = nj.data.pairs(chats)
+    found = compared(pairs, {"judge": "surface", "prompt": COMPARE}, {"examples": 3})
+    for replies in found.replies.values():
+        orders = replies["item_id"].str.rpartition("/")[0].value_counts()
+        assert set(orders) == {2} and len(orders) == len(pairs.items) / 2 - 3
+    people = pairs.human().set_index("item_id")["coherence"]
+    with pytest.raises(ValueError, match="people prefer neither"):
+        tied = people.index[people == 0.5][:1]
+        compared(pairs, {"judge": "surface", "prompt": COMPARE}, {"examples": list(tied)})
+
+
+def test_the_text_after_its_words_states_the_scale(chats):
+    """On 1 to 10 a rule's ratings are 1 + 9/4 (r - 1) of those on 1 to 5."""
+    base = {"judge": "surface", "prompt": "Rate the {aspect} from 1 to 5: {{hypothesis}}"}
+    ten = {"words": {"1 to 5": "1 to 10"}, "scale": [1, 10]}
+    scores = compared(chats, base, ten).scores
+    expected = 1 + 9 / 4 * (scores["base:coherence"] - 1)
+    assert scores["variant:coherence"].tolist() == pytest.approx(expected.tolist(), abs=0.03)
+
+
+def test_unread_replies_of_a_trial_stop_both_set_ups_and_a_store_keeps_them(chats, serve, tmp_path):
+    """Only the variant's replies cannot be read; of 50 items by two aspects, its first 25 are asked about."""
+
+    def answer(_, __, body):
+        is_strict = json.loads(body)["messages"][0]["role"] == "system"
+        return completion(["It depends." if is_strict else "2"])
+
+    server = serve(answer)
+    how = {"aspects": ["coherence", "engagingness"], "store": tmp_path / "own.sqlite"}
+    found = compared(chats, SERVED, {"system": "Be strict."}, **how).ask()
+    assert found.table is None and len(server.requests) <= 100
+    assert "50 of 50 hold no rating" in found.answer and "× no_rating 'It depends.'" in found.answer
+    found.ask()
+    assert len(server.requests) <= 100 and (tmp_path / "own.sqlite").is_file()
+
+
+def planted(seed, gain, systems, aspects=("a", "b")):
+    """Two judges whose errors stick to systems; those of the second are smaller by `gain`."""
+    rng = np.random.default_rng(seed)
+    keys = [(f"d{d}", str(s)) for d in range(30) for s in range(systems)]
+    quality = rng.normal(size=systems)
+    errors = rng.normal(size=(2, systems)) * [[1], [1 - gain]]
+    ratings, scores = [], {}
+    for aspect in aspects:
+        people = quality + rng.normal(size=(30, systems))
+        noise = rng.normal(size=(2, 30, systems)) * [[[1]], [[1 - gain]]]
+        both = quality + errors[:, None] + noise
+        for (d, s), human, *judged in zip(keys, people.flat, *both.reshape(2, -1)):
+            ratings.append((f"{d}/{s}", aspect, "mean", human))
+            scores[f"{d}/{s}", aspect] = judged
+    items = [(None, *key, "", "text", [], "") for key in keys]
+    judges = [{"judge": lambda item, n=n: scores[item.item_id, item.aspect][n]} for n in (0, 1)]
+    made = build("made", items, ratings, source="own")
+    return compared(made, *judges, list(aspects), permutations=199)
+
+
+def claims(answer):
+    """What an answer claims on these items, and for systems like these."""
+    pattern = r"on these items for (.*), and for systems like these for (.*?)(?:: | \()"
+    return re.search(pattern, answer).groups()
+
+
+def test_errors_that_stick_to_systems_are_no_difference_for_systems_like_these():
+    """20 families without a difference for systems like these, and 10 with one of 0.25 on average."""
+    without = [claims(planted(seed, 0, 12).answer) for seed in range(20)]
+    on_items, on_systems = (sum(c != "no aspect" for c in side) for side in zip(*without))
+    assert on_items >= 4 and on_systems <= 2
+    found = [claims(planted(seed, 0.9, 16).answer)[1] for seed in range(10)]
+    assert sum(c != "no aspect" for c in found) >= 8
+
+
+def test_too_few_systems_or_none_are_said():
+    """Five systems have 16 different swaps; of two aspects no corrected p is below 2/16."""
+    answer = planted(0, 0.9, 5).answer
+    assert claims(answer)[1] == "no aspect" and "no p can be below 0.12" in answer
+    assert "one system: nothing to swap" in planted(0, 0.9, 1).answer
+
+
 class Refuses:
     """A judge that must not be asked."""
 
@@ -226,6 +331,7 @@ class Refuses:
         ({"prompt": "Rate {{hypothesis}}: {{Reply}}"}, "no column 'Reply'"),
         ({"scale": [5, 5]}, "expected two different ratings"),
         ({"words": {"four stars": "five"}}, "has no 'four stars': replace"),
+        ({"pattern": "Rating: [1-5]"}, "group"),
         ({"average": "coherence"}, r"average='coherence': expected a list, as \['coherence', "),
         ({"words": ["a"]}, r"words=\['a'\]: expected a dict, as {'carefully': 'with care'}"),
         ({"perturb": ["tipos", "", 5]}, "no perturbation 'tipos': did you mean 'typos'"),

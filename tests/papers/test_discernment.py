@@ -108,6 +108,7 @@ def test_discernment_by_hand():
     weights = pd.DataFrame({"a": [0.9], "b": [0.1]}, index=["typos"])
     row = nj.dhp.discernment(scores).perturbations.loc["typos, minor"]
     assert row["D"] == pytest.approx(math.log(16.5) / LN20) == row["D_EW"] and row["n"] == 5
+    assert row["largest"] == pytest.approx(5 * math.log(2) / LN20)
     printed = nj.dhp.discernment(scores, weights, form="as_printed").perturbations.iloc[0]
     assert printed["D"] == pytest.approx(math.log(33) / LN20)
     assert printed["D_EW"] == pytest.approx(math.log(0.9 * 32 + 0.1) / LN20)

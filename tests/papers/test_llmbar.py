@@ -260,6 +260,37 @@ def test_a_planted_judge_fills_the_main_table_over_http(real, content, tmp_path,
     assert again.cells["ours"].equals(run.cells["ours"])
 
 
+def test_a_rerun_counts_unread_choices_as_the_paper_does(sample):
+    """Right in both orders of each pair, but unread in one order of the first and in both of the second."""
+    label = nj.load("llmbar_natural", "sample").human().set_index("item_id")[ASPECT]
+    pairs = sample["doc_id"].unique()
+    of_pair = dict(list(sample.groupby("doc_id")["item_id"]))
+    unread = {of_pair[pairs[0]].iloc[0], *of_pair[pairs[1]]}
+
+    def judge(item):
+        return (
+            "Neither." if item.item_id in unread else f"Output ({'ba'[int(label[item.item_id])]})"
+        )
+
+    run = rerun("llmbar", "table2", {"GPT-4, Vanilla": judge}, source="sample")
+    found = run.cells.query("dataset == 'natural'").set_index("coefficient")["ours"]
+    n = len(pairs)
+    assert found["accuracy"] == pytest.approx((n - 2 + 1 / 2) / n)
+    assert found["agreement"] == pytest.approx((n - 1) / n)
+    assert "counted as wrong" in run.sentences()[0] and "leave them out" not in run.notice
+    assert run.counts["left open"].str.contains("unread reply counts as wrong").all()
+
+
+def test_the_released_side_of_a_difference_has_the_authors_verdicts(real):
+    """A judge that is always right: one rule on both sides gives 1 minus the printed accuracy on Natural, 0.935."""
+    if not available("llmbar/GPT-4, Vanilla"):
+        pytest.skip("needs the mirror: LLMBar's released replies")
+    label = real("llmbar_natural").human().set_index("item_id")[ASPECT].to_dict()
+    judge = lambda item: f"Output ({'ba'[int(label.get(item.item_id, 0))]})"  # noqa: E731
+    means = rerun("llmbar", "table2", {"GPT-4, Vanilla": judge}).means.set_index("dataset")
+    assert means.loc["natural", "difference"] == pytest.approx(1 - 0.935)
+
+
 def test_printed_percentages_are_shares_with_all_of_their_digits():
     """Table 2, GPT-4, Vanilla: 93.5 and 97.0 on Natural; 73.1 and 77.2 on average."""
     printed = nj.published("llmbar", "table2").query("row == 'GPT-4, Vanilla'")

@@ -52,16 +52,19 @@ def test_every_prompt_of_every_row_can_be_had(paper):
     fields |= {"metrics", "generated_reference", "reasons_for_a", "reasons_for_b"}
     for part in rerun_requests.parts_of(paper, rerun_requests.tables_of(paper)):
         for aspect, prompt in part.prompts.items():
-            assert prompt.aspect == part.aspects[aspect][0]
+            assert prompt.aspect.replace(" ", "_") == part.aspects[aspect][0]
             assert set(prompt.slots.values()) - set(prompt.constants) <= fields
             seen.add(part.row.row)
-    assert seen == set(PAPERS[paper].rows)
+    of_figures = {row.row for row in nj.paper("dhp").rows.values() if "figure4" in row.artefacts}
+    assert seen == set(PAPERS[paper].rows) - of_figures
 
 
 def test_every_printed_cell_of_a_model_belongs_to_a_row_on_a_dataset():
     """Averages over aspects or datasets follow from the others."""
     covered = []
     for version, paper in PAPERS.items():
+        if paper.key == "dhp":
+            continue  # its figures print no numbers
         for artefact in rerun_requests.tables_of(paper.key):
             for part in rerun_requests.parts_of(paper.key, artefact):
                 cells = nj.published(version, artefact)
@@ -89,7 +92,9 @@ def test_settings_as_printed():
     assert geval["G-EVAL-3.5"].parameters == {"temperature": 0, "logprobs": True}
     assert geval["G-EVAL-3.5"].estimate == (20, {"temperature": 1, "top_p": 1})
     dhp = nj.paper("dhp").rows.values()
-    assert [(row.samples, row.parameters) for row in dhp] == [(5, {"temperature": 0})] * 12
+    assert [(row.samples, row.parameters) for row in dhp] == [
+        (5, {"temperature": 0})
+    ] * 13  # and any model
     assert nj.paper("coascore").rows["CoAScore(n=20)"].aspects == 20
     closer_look = nj.paper("closer_look").rows
     few = closer_look["T = 0.3, rate-explain"]

@@ -115,9 +115,6 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
     request["logprobs"] = False if options.pop("without_logprobs") else None
     request = {name: value for name, value in request.items() if value not in (None, {}, "")}
     check_amounts(price=options["price"], max_cost=options["max_cost"])
-    if "dhp" in targets:
-        options |= {"limit": limit, "source": source, "plan": plan, "store": store, "keep": keep}
-        return rerun_dhp(targets, judges, request, **options)
     tables = rerun_requests.tables_of_targets(targets)
     by_run = rerun_requests.judges_by_row(judges, tables)
     tables, is_sample = available(tables, by_run[0], source)
@@ -196,33 +193,6 @@ def report(runs, judges, folder):
     return status
 
 
-def rerun_dhp(targets, judges, request, *, limit, source, price, max_cost, **options):
-    """Run DHP's discernment with judges, on the page of their other results too."""
-    if len(targets) > 1 or any("=" in judge for judge in judges):
-        raise ValueError(
-            "dhp has no table of correlations: rerun it alone, and give the judge without a row"
-        )
-    if options["plan"]:
-        raise ValueError(
-            "dhp has no --plan: its notebook perturbs the texts first. Start with --limit 5"
-        )
-    for name in ("store", "keep", "max_calls"):
-        if options[name]:
-            raise ValueError(f"--{name.replace('_', '-')}: dhp's notebook does not have it")
-    datasets = nj.paper("dhp").method["tasks"]
-    is_sample = source != "real" and all(nj.load(name, source).is_sample for name in datasets)
-    if is_sample and refuse_sample(source, False, judges):
-        return FAILED
-    settings = {"judge": [*judges], "options": request, "source": source, "limit": limit}
-    settings |= {"price": [*(price or ())], "max_cost": max_cost}
-    settings = {name: value for name, value in settings.items() if value}
-    folder = reruns.place(judges, request, limit, is_sample)
-    workflow.run_notebook("dhp_discernment", settings, folder)
-    echo("\n\n".join([*reruns.read_rerun(folder).sentences(), ""]))
-    show_page(folder)
-    return 0
-
-
 def show_page(folder):
     """Write the page of a judge's results, and say where it is."""
     workflow.run_page(folder)
@@ -263,6 +233,7 @@ def run_notebooks(tables, named, settings, folder):
             own = [table for table in artefacts if table in name.split("_")]
             judge = {row: named[row] for row in rerun_requests.rows_of(paper, own) if row in named}
             sentences = [text for table in own for text in results.sentences(paper, table)]
+            sentences += results.notice.splitlines()
             workflow.run_notebook(name, {"judge": judge, **settings}, folder, sentences)
             echo(f"ran {name}")
 

@@ -299,10 +299,9 @@ class Live(Judge):
         self.budget.calls += 1
         self._in_flight += 1
         try:
-            replies = await self._when_loaded(connected, body)
+            return await self._when_loaded(connected, body)
         finally:
             self._in_flight -= 1
-        return replies
 
     async def _when_loaded(self, connected, body):
         """Send a body as long as the server says that it is still loading its model."""

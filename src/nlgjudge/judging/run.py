@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from os import PathLike
 from pathlib import Path
 
@@ -298,9 +299,25 @@ def requests(
     if system:
         prompts = [one._replace(before=(("system", system), *one.before)) for one in prompts]
     if examples is not None and len(examples):
-        items = items[~items["item_id"].isin(examples["item_id"])]
+        items = without(items, examples["item_id"])
         prompts = [with_examples(one, examples) for one in prompts]
     return [Tasks(items, one, n=samples, **_with_format(one, settings or {})) for one in prompts]
+
+
+def without(items: pd.DataFrame, shown: Collection[str]) -> pd.DataFrame:
+    """Leave out items by their ids; of a pair both orders, because one gives the other away.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> items = pd.DataFrame({"item_id": ["p/1", "p/2", "q/1", "q/2"], "other": "Hi."})
+    >>> without(items, ["p/1"])["item_id"].tolist()
+    ['q/1', 'q/2']
+    """
+    if "other" in items:
+        pairs_shown = [one.removesuffix("/1").removesuffix("/2") for one in shown]
+        shown = [*shown, *(pair + order for pair in pairs_shown for order in ("/1", "/2"))]
+    return items[~items["item_id"].isin(shown)]
 
 
 def _with_format(prompt, settings):

@@ -243,9 +243,9 @@ def why_unread(replies: pd.DataFrame, readings: Iterable[Reading]) -> str:
     got = "; ".join(f"{number} × {kind}" for kind, number in kinds.items())
     expected = " or ".join(dict.fromkeys(map(_expected, readings)))
     return (
-        f"{len(unread):,} of {len(came):,} hold no rating: expected {expected}, got {got}. Where they hold one, say "
-        "with --pattern (options={'pattern': ...}) how it is written; where they are cut off (length) or all "
-        "reasoning, raise --max-tokens; else take another model, or a server without a filter (content_filter)"
+        f"{len(unread):,} of {len(came):,} hold no rating: expected {expected}, got {got}. Where they hold one, "
+        "say by a pattern (--pattern, or in options or a set-up) how it is written; where they are cut off (length) or "
+        "all reasoning, raise --max-tokens; else take another model, or a server without a filter (content_filter)"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from nlgjudge.data.checks import check_known, check_whole, first
 from nlgjudge.data.paths import out
 from nlgjudge.judging.scoring import reply_counts
 from nlgjudge.ledger.comparison import with_interval
+from nlgjudge.ledger.rerun_requests import trial
 from nlgjudge.ledger.sentences import listed
 from nlgjudge.ledger.setups import in_words, plan_of, setups_of
 from nlgjudge.ledger.shown import Shown
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from nlgjudge.data.schema import Benchmark
+    from nlgjudge.judging.store import Store
 
 _BOUNDS = {name: f"difference_{name.removeprefix('ci_')}" for name in BOUNDS}
 _UNITS = {"sample": "documents", "dataset": "items", "system": "systems", "pair": "documents"}
@@ -44,6 +47,8 @@ class Ablation(Shown):
         By set-up, as from `nlgjudge.judge_items`.
     scores
         As from `Benchmark.with_scores`, in the columns ``base:ASPECT`` and ``variant:ASPECT``; None before `ask`.
+    stopped
+        Why nothing more was asked, if most of the first replies hold no rating.
     table
         By aspect, `base`, `variant` and `difference` with `_low`, `_high`, `_reason` and `_notice` of their intervals,
         the columns of `nlgjudge.paired_tests`, and `_unread` and `_cost` of both; None before `ask`.
@@ -54,13 +59,22 @@ class Ablation(Shown):
     def __init__(self, benchmark, setups, aspects, price, how):
         self.benchmark, self.setups, self.aspects = benchmark, setups, aspects
         self.price, self.how = price, how
-        self.replies, self.scores, self.table = {}, None, None
+        self.replies, self.scores, self.table, self.stopped = {}, None, None, ""
         self.plan = plan_of(setups)
         if not self.plan["calls"].any():
             self.ask()
 
     def ask(self) -> Ablation:
-        """Ask both set-ups, compare them, and return itself; what is stored costs nothing."""
+        """Ask both set-ups, compare them, and return itself; what is stored costs nothing.
+
+        Each is tried on a few items first. If most replies hold no rating, nothing more is asked.
+        """
+        for label, setup in self.setups.items():
+            replies = setup.entries["samples"] * len(setup.prompts)
+            readings = [prompt.reading for prompt in setup.prompts]
+            if why := trial(setup.ask, setup.texts, setup.judge, replies, readings):
+                self.stopped = f"stopped: of the first replies to the {label}, {why}"
+                return self
         self.replies = {label: setup.ask() for label, setup in self.setups.items()}
         columns = [
             setup.scores(self.replies[label]).add_prefix(f"{label}:")
@@ -104,6 +118,8 @@ class Ablation(Shown):
         """The answer, or what asking would take; on the sample its notice comes first."""
         notice = f"{self.benchmark.notice}. " if self.benchmark.notice else ""
         change = shorten(self.change, 200)
+        if self.stopped:
+            return f"{notice}With {change}, {self.stopped}."
         if self.table is None:
             calls = f"{self.plan['calls'].sum():,.0f} calls"
             cost = f", cost {self.plan['cost'].sum():.4f}" if "cost" in self.plan else ""
@@ -117,17 +133,30 @@ class Ablation(Shown):
         falls, rises = ((sign * table["difference"] > 0).sum() for sign in (-1, 1))
         size = with_interval(most, "difference").iloc[0]
         largest = f", most for {most.index[0]}: {size}" if falls or rises else ""
-        clear = listed(list(table.index[table["holm_items"] < 0.05]) or ["no aspect"])
         level, n, aspects = self.how["level"], table["n"].min(), len(table)
         of_aspects = "1 aspect" if aspects == 1 else f"{aspects} aspects"
-        measure, swapped = f"the correlation with people (Spearman, {level} level)", "items"
+        measure = f"the correlation with people (Spearman, {level} level)"
         if level == PAIR:
-            measure, swapped = "the accuracy in pairs (both orders)", "documents"
+            measure = "the accuracy in pairs (both orders)"
         return (
-            f"{notice}With {change}, {measure} falls in {falls} and rises in {rises} of {of_aspects}{largest}. The "
-            f"paired test finds a difference for {clear} ({swapped} swapped, 5%, Holm's correction over {aspects}); "
-            f"n is {n:,} {_UNITS[level]} or more."
+            f"{notice}With {change}, {measure} falls in {falls} and rises in {rises} of {of_aspects}{largest}. "
+            f"{self._found()} (5%, Holm's correction over {aspects}); n is {n:,} {_UNITS[level]} or more."
         )
+
+    def _found(self):
+        """For which aspects there is a difference on these items, and for which also for systems like these."""
+        table = self.table
+        here = table["holm_items"] < 0.05
+        both = here & (table["holm_systems"] < 0.05)
+        on, general = (listed(list(table.index[found]) or ["no aspect"]) for found in (here, both))
+        if self.how["level"] == PAIR:
+            return f"The paired test finds a difference on these documents for {on}"
+        text = f"The paired tests find a difference on these items for {on}, and for systems like these for {general}"
+        least = table["p_systems"].count() * table["smallest_p_systems"].min()
+        if least < 0.05:
+            return text
+        why = f"no p can be below {least:.2g} there: it takes more systems or permutations"
+        return f"{text}: {table['reason'].iloc[0] or why}"
 
     @property
     def shown(self) -> pd.DataFrame:
@@ -262,6 +291,7 @@ def ablation(
     limit: int = 0,
     price: Sequence[float] | None = None,
     max_cost: float | None = None,
+    store: str | PathLike | Store | None = None,
     permutations: int = 9999,
     seed: int = 0,
 ) -> Ablation:
@@ -277,8 +307,10 @@ def ablation(
         A set-up, and what differs in the variant:
 
         - `judge`, as `nlgjudge.judge_items` takes it; by default ``surface``.
-        - `prompt`, a name, a text or a list of messages, in which ``{aspect}`` becomes the aspect and ``{aspect:.3}``
-          its first three letters. Empty, it is a recording's own, and a function's numbers are taken as they are.
+        - `prompt`, a name, a text, a list of messages, or a prompt of `nlgjudge.judging.as_prompt`, which also says
+          the form of the replies and the options of a choice. ``{aspect}`` becomes the aspect and ``{aspect:.3}`` its
+          first three letters. Empty, it is a recording's own, and a function's numbers are taken as they are.
+        - `pattern`, a regular expression for ratings that are not read otherwise (`nlgjudge.judging.Reading`).
         - `words`, a dict of old to new wording of the prompt; `scale`, its worst and best rating; `system`, a
           message before it.
         - `average`, aspects whose scores are averaged in the place of each aspect's own score.
@@ -301,6 +333,8 @@ def ablation(
         Of a million prompt and a million completion tokens.
     max_cost
         What both set-ups together may spend.
+    store
+        Of replies, as for `nlgjudge.get_judge`.
     permutations, seed
         As for `nlgjudge.paired_tests`.
 
@@ -329,7 +363,8 @@ def ablation(
     benchmark.check_ordered(aspects)
     price = price or None
     items = first(benchmark.items if items is None else items, limit)
-    setups = setups_of(base, change, benchmark, items, aspects, price, max_cost)
+    limits = {"price": price, "max_cost": max_cost, "store": store}
+    setups = setups_of(base, change, benchmark, items, aspects, limits)
     coefficient = "accuracy" if level == PAIR else "spearman"
     how = {"level": level, "coefficient": coefficient, "permutations": permutations, "seed": seed}
     return Ablation(benchmark, setups, aspects, price, how)

@@ -18,6 +18,7 @@ from nlgjudge.ledger.verdicts import (
     of_others,
 )
 from nlgjudge.papers.folders import averages as datasets_of_averages
+from nlgjudge.stats.correlations import correlation_table
 from nlgjudge.stats.intervals import mean_interval
 
 CLOSE = 0.01
@@ -101,7 +102,8 @@ def compare(
     rows["note"] = _without_interval(rows)
     rows["note"] = _without_published(rows)
     if sample:
-        rows[["verdict", "evidence", "note"]] = ["not_run", "none", SAMPLE_NOTICE]
+        rows[["verdict", "evidence"]] = ["not_run", "none"]
+        rows["note"] = rows["note"].mask(rows["ours"].notna(), SAMPLE_NOTICE)
     return rows.assign(sample=bool(sample))[[*COLUMNS, "sample"]]
 
 
@@ -182,6 +184,27 @@ def averages(table, ours, frames=None, **options):
         means.append(mean)
     columns = means[0] if means else [*KEY, "ours"]
     return pd.DataFrame(means, columns=list(columns)).astype({"ours": float})
+
+
+def correlations_of(frame, names, cells, constant):
+    """Every candidate with the aspects of published cells; a column of one aspect or coefficient with it alone."""
+    aspects = list(cells["aspect"].unique())
+    how = {f"{name}s": tuple(cells[name].unique()) for name in ("level", "coefficient")}
+    how |= {"dataset": cells["dataset"].iloc[0], "constant": constant}
+    tables = [pd.DataFrame(columns=[*KEY[1:], "metric", "column", "ours"])]
+    for name in names:
+        columns = {f"{name}:{aspect}": ([aspect], how) for aspect in aspects}
+        columns |= {
+            f"{name}:{one}": (aspects, how | {"coefficients": (one,)})
+            for one in how["coefficients"]
+        }
+        columns = {column: of for column, of in columns.items() if column in frame}
+        if not columns and name in frame:
+            columns = {name: (aspects, how)}
+        for column, (of, asked) in columns.items():
+            table = correlation_table(frame, [column], of, **asked)
+            tables.append(table.assign(metric=name, column=column))
+    return pd.concat([part for part in tables if len(part)] or tables, ignore_index=True)
 
 
 def with_interval(rows: pd.DataFrame, value: str = "ours", *, digits: int = 2) -> pd.Series:

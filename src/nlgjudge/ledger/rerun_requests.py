@@ -25,7 +25,7 @@ from nlgjudge.papers.protocol import Protocol, Scope
 if TYPE_CHECKING:
     from nlgjudge.data.schema import Benchmark
 
-# Papers that publish correlations of models, by the name of their folder.
+# Papers that publish correlations of models, and DHP, by the name of their folder.
 PAPERS = {key: paper for key, paper in papers().items() if paper.scopes}
 CHAINS = ("chain", "chain of rated aspects", "mean of aspects")
 OPTIONS = ("samples", *SAMPLING, "sampling", "pattern")
@@ -33,9 +33,6 @@ TRIED = 50  # first replies to a row, of which most have to hold a rating
 REPLIES = ["judge", "items", "replies", "read", "unread", "missing", "calls", "cost", "sent"]
 REPLIES += ["left open"]
 PLACE = ["row", "dataset", "tables"]  # of a part
-# What only names or explains a row.
-LABELS: dict[str, Any] = {"row": "", "artefacts": (), "model": "", "source": "", "note": ""}
-SPENT = ("calls", "prompt_tokens", "completion_tokens", "tokens_without_logprobs")
 
 
 class Part(NamedTuple):
@@ -57,11 +54,6 @@ class Part(NamedTuple):
     def aspects(self) -> dict[str, tuple[str, str]]:
         """By aspect as published, the aspect that is asked for and the one that people rated."""
         return self.scope.aspects_of(self.row.row)
-
-    @property
-    def request(self) -> str:
-        """All that its requests depend on, beside judge and options."""
-        return repr((self.row._replace(**LABELS), self.scope, self.aspects))
 
     @property
     def prompts(self) -> dict[str, Prompt]:
@@ -90,6 +82,12 @@ class Part(NamedTuple):
     def loaded(self, benchmark, limit=0):
         """With the items to ask about, of the first `limit` documents; 0 is all."""
         items = benchmark.items
+        if self.paper == "dhp":
+            from nlgjudge.papers.dhp.perturbing import perturb  # takes a second; others need none
+            from nlgjudge.papers.dhp.source_texts import originals
+
+            items = perturb(originals(benchmark, limit or 100), self.scope.dataset).items
+            return self._replace(benchmark=benchmark, items=items)
         items = first(items[~items["system_id"].isin(self.scope.left_out)], limit)
         return self._replace(benchmark=benchmark, items=items)
 
@@ -190,22 +188,22 @@ class Part(NamedTuple):
 
 
 def tables_of(paper: str) -> list[str]:
-    """Tables of a paper that publish rows of a model, as ``['table1', 'table2']``."""
+    """Tables of a paper that publish rows of a model, as ``['table1', 'table2']``; of DHP its procedure."""
     names = {artefact for scope in PAPERS[paper].scopes for artefact in scope.artefacts}
-    return sorted(names, key=lambda name: int(name.removeprefix("table")))
+    return sorted(names, key=lambda name: (len(name), name))
 
 
 def tables_of_targets(targets: Sequence[str]) -> dict[str, list[str]]:
-    """Tables of each paper, of targets as ``geval`` or ``chatgpt/table6``; all without a target.
+    """Tables of each paper, of targets as ``geval`` or ``chatgpt/table6``; without a target all but DHP's.
 
     A paper may be named by any of its versions. A `ValueError` for an unknown paper or table names the near ones.
     """
     by_version = {version: key for key, paper in PAPERS.items() for version in paper.versions}
     tables: dict[str, list[str]] = {}
-    for target in targets or PAPERS:
+    for target in targets or [key for key in PAPERS if key != "dhp"]:
         version, _, artefact = target.partition("/")
         if version not in by_version:
-            raise ValueError(f"{target}: {unknown('paper', version, [*by_version, 'dhp'])}")
+            raise ValueError(f"{target}: {unknown('paper', version, by_version)}")
         paper = by_version[version]
         if artefact and artefact not in tables_of(paper):
             raise ValueError(f"{target}: {unknown('table', artefact, tables_of(paper))}")
@@ -286,16 +284,11 @@ def plan_of(parts, judges, options, price):
 
     A request that two parts share counts with the first.
     """
-    lines, counters, counted = {}, {}, {}
+    lines, counters = {}, {}
     for part in parts:
         judge = judges[part.row.row]
         if judge is not None and not judge.asks:
             continue  # takes no call
-        same = id(judge), part.request
-        if same in counted:
-            line = counted[same]
-            lines[part.key] = line | {"cached": line["samples"]} | dict.fromkeys(SPENT, 0)
-            continue
         if id(judge) not in counters:
             counters[id(judge)] = Count(judge)
         counter = counters[id(judge)]
@@ -305,8 +298,7 @@ def plan_of(parts, judges, options, price):
         line = {"ratings": len(part.items) * len(part.aspects)}
         line |= {name: counter.counts[name] - before[name] for name in COUNTS}
         tokens = counter.estimated["completion_tokens"] - estimated
-        line = {"judge": counter.name, **line, "tokens_without_logprobs": tokens}
-        lines[part.key] = counted[same] = line
+        lines[part.key] = {"judge": counter.name, **line, "tokens_without_logprobs": tokens}
     plan = by_part(lines, ["judge", "ratings", *COUNTS, "tokens_without_logprobs"])
     if price:
         read, written = (number / 1e6 for number in price)
@@ -363,23 +355,30 @@ def ask_all(parts, judges, options, report):
 
 
 def _try_out(part, judge, options):
-    """Ask about items of some documents, and say why the run stops if most replies hold no rating.
+    """Try a row out, and say why the run stops if most of its first replies hold no rating."""
 
-    The replies are stored, so that the whole run takes no call more for them.
+    def ask(few):
+        return part._replace(items=few).ask(judge, options)
+
+    how = {"pattern": options["pattern"]} if "pattern" in options else {}
+    readings = [prompt._replace(**how).reading for prompt in part.prompts.values()]
+    why = trial(ask, part.items, judge, part.sent(options)[0] * len(part.aspects), readings)
+    return why and f"stopped: of the first replies to {part.row.row}, {why}"
+
+
+def trial(ask, items, judge, replies, readings):
+    """Ask about items of some documents, and say why most replies hold no rating; empty if most hold one.
+
+    `replies` are wanted of each item. They are stored, so that the whole run takes no call more for them.
     """
     if not judge.asks:
         return ""
-    unit = "doc_id" if "other" in part.items else "item_id"  # both orders of a pair
-    units = part.items.drop_duplicates(unit).sample(frac=1, random_state=0)
-    replies = len(part.items) * part.sent(options)[0] * len(part.aspects)
-    few = max(3, TRIED * len(units) // replies)  # one text may be refused
+    unit = "doc_id" if "other" in items else "item_id"  # both orders of a pair
+    units = items.drop_duplicates(unit).sample(frac=1, random_state=0)
+    few = max(3, TRIED * len(units) // (replies * len(items)))  # one text may be refused
     of_each = units.groupby("doc_id").cumcount().sort_values(kind="stable")
-    tried = part.items[unit].isin(units.loc[of_each.index[:few], unit])
-    responses = part._replace(items=part.items[tried]).ask(judge, options)
-    how = {"pattern": options["pattern"]} if "pattern" in options else {}
-    readings = [prompt._replace(**how).reading for prompt in part.prompts.values()]
-    why = why_unread(responses, readings)
-    return why and f"stopped: of the first replies to {part.row.row}, {why}"
+    tried = items[unit].isin(units.loc[of_each.index[:few], unit])
+    return why_unread(ask(items[tried]), readings)
 
 
 def _count_replies(part, responses, judge, spent, options):

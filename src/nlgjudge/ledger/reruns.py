@@ -17,8 +17,9 @@ from nlgjudge.data.recordings import RECORDINGS, available
 from nlgjudge.judging.judge import Budget
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import item_scores, reply_counts, responses
+from nlgjudge.judging.tasks import MISSING
 from nlgjudge.ledger import ledger, sentences
-from nlgjudge.ledger.comparison import averages, compare
+from nlgjudge.ledger.comparison import averages, compare, correlations_of
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.rerun_requests import (
     CHAINS,
@@ -35,7 +36,9 @@ from nlgjudge.ledger.rerun_requests import (
 )
 from nlgjudge.ledger.verdicts import COLUMNS
 from nlgjudge.ledger.whole_table import paper_table
-from nlgjudge.stats.correlations import correlation_table
+from nlgjudge.papers.dhp.discernment_score import discernment
+from nlgjudge.papers.folders import paper as paper_of
+from nlgjudge.papers.llmbar.counting import unread_as_wrong
 from nlgjudge.stats.intervals import interval_table, mean_interval
 
 if TYPE_CHECKING:
@@ -46,7 +49,11 @@ if TYPE_CHECKING:
 
 LINE = ["paper", "artefact", "row", "dataset", "level", "coefficient"]  # of the means
 MEANS = [*LINE, "aspects", "ours", "ci_low", "ci_high", "published", "model"]
-MEANS += ["difference", "difference_low", "difference_high", "reading", "rule", "ceiling"]
+REHEARSAL = "a rehearsal on the first {} documents of each dataset"
+MEANS += ["difference", "difference_low", "difference_high", "reading", "rule", "ceiling", "why"]
+
+
+NO_DISCERNMENT = pd.DataFrame(columns=["judge", "dataset"])
 
 
 class Rerun(NamedTuple):
@@ -60,7 +67,7 @@ class Rerun(NamedTuple):
         By table, row and dataset, the mean over aspects in one coefficient: `ours` with `ci_low, ci_high`, and
         `published` by the paper's `model`; `difference`, with bounds, from the released scores of the published row;
         `reading`, `higher`, `lower` or `within chance` (empty without an interval); `rule`, what a rule-based judge
-        reaches; `ceiling`, a single rater with the mean of the others.
+        reaches; `ceiling`, a single rater with the mean of the others; `why` there is no value.
     counts
         By row, dataset and tables: `judge, items, replies` wanted, `read`, `unread` (without a rating), `missing` (not
         asked or not answered), `calls` and `cost` of this run, what was `sent`, and what the paper `left open`.
@@ -80,7 +87,8 @@ class Rerun(NamedTuple):
     stopped
         Why the run stopped early: most replies could not be read.
     discernment
-        Of DHP, `judge, dataset, perturbation` and D as `value` with `ci_low, ci_high`.
+        Of DHP, `judge, dataset, perturbation`, D as `value` with `ci_low, ci_high`, and the `largest` D that the number
+        of texts allows.
     """
 
     cells: pd.DataFrame
@@ -93,7 +101,7 @@ class Rerun(NamedTuple):
     prompts: dict[str, str] = {}
     responses: pd.DataFrame = pd.DataFrame()
     stopped: str = ""
-    discernment: pd.DataFrame = pd.DataFrame(columns=["judge", "dataset"])
+    discernment: pd.DataFrame = NO_DISCERNMENT
 
     def sentences(self, paper: str = "", artefact: str = "") -> list[str]:
         """Say what the judge gives in each table, or in one, beside the published value."""
@@ -102,17 +110,18 @@ class Rerun(NamedTuple):
             means = means[(means["paper"] == paper) & (means["artefact"] == artefact)]
         tables = means.groupby(["paper", "artefact"], sort=False)
         texts = [sentences.of_judge(part, self._counts_of(part)) for _, part in tables]
-        if not paper:
-            datasets = self.discernment.groupby(["judge", "dataset"], sort=False)
-            texts += [sentences.of_discernment(part) for _, part in datasets]
+        counts = self.counts.reset_index()
+        for (_, dataset), part in self.discernment.groupby(["judge", "dataset"], sort=False):
+            if paper in ("", "dhp"):
+                own = counts[(counts["tables"] == "discernment") & (counts["dataset"] == dataset)]
+                texts.append(sentences.of_discernment(part, own))
         return texts
 
     def _counts_of(self, means):
         """Lines of `counts` for some rows of `means`."""
         counts = self.counts.reset_index()
         if "paper" in counts:  # of several papers in one folder
-            version = means["paper"].iloc[0]
-            counts = counts[counts["paper"].map(lambda key: version in PAPERS[key].versions)]
+            counts = counts[counts["paper"] == paper_of(means["paper"].iloc[0]).key]
         of_table = counts["tables"].map(lambda names: means["artefact"].iloc[0] in names.split("|"))
         return counts[of_table & counts["row"].isin(means["row"])]
 
@@ -128,7 +137,10 @@ class Rerun(NamedTuple):
             if artefact not in set(self.means.loc[self.means["paper"] == paper, "artefact"]):
                 continue  # a later version with the same values
             whole = paper_table(own, paper, artefact, elsewhere=False)
-            whole.cells = whole.cells[whole.cells["row"].isin(own["row"])].reset_index(drop=True)
+            cells = whole.cells[whole.cells["row"].isin(own["row"])].reset_index(drop=True)
+            absent = cells["verdict"].eq("not_run") & cells["variant"].eq("")
+            cells.loc[absent, ["variant", "note"]] = ["none", "not asked, or a part has no value"]
+            whole.cells = cells
             yield whole
 
     def __repr__(self):
@@ -172,7 +184,7 @@ def rerun(
     paper
         Its package's name; both versions of G-Eval are one paper.
     artefacts
-        As ``"table1"``. Tables that share replies are asked once.
+        As ``"table1"``, of DHP ``"discernment"``. Tables that share replies are asked once.
     judge
         As for `nlgjudge.judge_items`, for all rows, or a dict with one for each row by its published label. Empty asks
         nobody and gives the plan.
@@ -235,7 +247,7 @@ def rerun(
                 f"the calls are the least that it takes: a debate ({', '.join(debates)}) asks once more where the "
                 "orders differ"
             ]
-        said += _left_out(absent)
+        said += [*_left_out(absent), *[REHEARSAL.format(limit)] * bool(limit)]
         empty = pd.DataFrame(columns=COLUMNS), pd.DataFrame(columns=MEANS), by_part({}, REPLIES)
         return Rerun(*empty, plan, notice="; ".join(said), prompts=prompts)
     sample = any(benchmark.is_sample for benchmark in benchmarks.values())
@@ -247,20 +259,48 @@ def rerun(
     budget.left = lambda: plan_of(parts, judges, options, price).sum(numeric_only=True)
     replies, counts, stopped = ask_all(parts, judges, options, report)
     parts = [part for part in parts if part.key in replies]
+    objections = [*filter(None, [stopped]), *_objections(judges, counts, options, sample, limit)]
+    discerned = [NO_DISCERNMENT]
+    if paper == "dhp":
+        discerned += [_discerned(part, replies[part.key], judges) for part in parts]
+        objections.append("DHP publishes no numbers: its D enters no ledger")
+        parts = []
     scores = {part.key: _scores(part, replies[part.key]) for part in parts}
     rarely_rated = _rarely_rated(scores)
-    cells = _cells(parts, scores, judges, options, notebook, sample)
+    counted = {part.key: _counted(part, scores[part.key], "judge") for part in parts}
+    cells = _cells(parts, counted, judges, options, notebook, sample)
     if limit:
         cells["verdict"] = ""  # a rehearsal proves nothing
-    means = _means(parts, scores)
-    objections = [*filter(None, [stopped]), *_objections(judges, counts, options, sample, limit)]
+    means = _means(parts, counted)
     responses = pd.concat([pd.DataFrame(), *replies.values()], ignore_index=True)
-    notice = "; ".join([*objections, *_gaps(counts, absent), *rarely_rated])
+    notice = "; ".join([*objections, *_left_out(absent), *rarely_rated])
     if len(responses):
-        notice = "\n".join([reply_counts(responses), notice]).strip()
+        read = reply_counts(responses)
+        if any(part.row.unread != "left out" for part in parts):
+            read = read.replace(", and the results leave them out", "")
+        notice = "\n".join([read, notice]).strip()
     return Rerun(
-        cells, means, counts, plan, not objections, notice, scores, prompts, responses, stopped
+        cells,
+        means,
+        counts,
+        plan,
+        not objections,
+        notice,
+        scores,
+        prompts,
+        responses,
+        stopped,
+        pd.concat(discerned),
     )
+
+
+def _discerned(part, responses, judges):
+    """D of each of DHP's perturbations of one dataset."""
+    keys = part.items[["item_id", "original", "perturbation", "level"]]
+    scores = item_scores(responses).merge(keys, on="item_id")
+    found = discernment(scores, resamples=200).perturbations.rename(columns={"D": "value"})
+    place = {"judge": judges[part.row.row].name, "dataset": part.scope.dataset}
+    return found.reset_index().assign(**place)
 
 
 def _scores(part, responses):
@@ -269,13 +309,36 @@ def _scores(part, responses):
     people = people[people["item_id"].isin(part.items["item_id"])]
     frame = people[["item_id", "doc_id", "system_id"]]
     ratings = {aspect: people[rated] for aspect, (_, rated) in part.aspects.items()}
-    return _with_scores(frame.assign(**ratings), responses, "judge")
+    return _with_scores(part, frame.assign(**ratings), responses, "judge")
 
 
-def _with_scores(frame, responses, name):
+def _with_scores(part, frame, responses, name):
     """A frame with the scores of replies, a column ``name:aspect`` for each aspect."""
+    missing = responses["reason"].isin(MISSING)
+    if part.row.unread == "0":
+        responses = responses.assign(score=responses["score"].fillna(0).mask(missing))
     scores = item_scores(responses).pivot(index="item_id", columns="aspect", values="score")
-    return frame.join(scores.add_prefix(f"{name}:"), on="item_id")
+    frame = frame.join(scores.add_prefix(f"{name}:"), on="item_id")
+    if part.row.unread == "wrong":  # what is missing is not
+        partly = frame["doc_id"].where(frame["item_id"].isin(responses.loc[missing, "item_id"]))
+        frame = frame[~frame["doc_id"].isin(partly)]
+    return frame
+
+
+def _counted(part, frame, name):
+    """Where a paper counts unread choices as wrong, ``name:coefficient`` in the place of ``name:aspect``."""
+    columns = [f"{name}:{aspect}" for aspect in part.aspects]
+    if part.row.unread != "wrong" or frame[columns].isna().all(axis=None):
+        return frame
+    (aspect,) = part.aspects
+    counted = unread_as_wrong(frame.rename(columns={columns[0]: name}), [name], aspect)
+    return frame.drop(columns=columns).merge(counted, on="item_id")
+
+
+def _column(frame, name, aspect, coefficient):
+    """The column of a name's scores of an aspect, or where each coefficient has its own, of that."""
+    counted = f"{name}:{coefficient}"
+    return counted if counted in frame else f"{name}:{aspect}"
 
 
 def _rarely_rated(scores):
@@ -299,7 +362,8 @@ def _cells(parts, scores, judges, options, notebook, sample):
     own = {}
     for part in parts:
         cells = _correlations(part, scores[part.key])
-        own[part.key] = cells.assign(**_labels(part, judges[part.row.row], options))
+        labels = _labels(part, judges[part.row.row], options)
+        own[part.key] = cells.assign(**labels | {"note": cells["reason"] + labels["note"]})
     tables = []
     for version, artefact in _versions(parts):
         table = published(version, artefact)
@@ -331,14 +395,24 @@ def _versions(parts):
 def _correlations(part, frame):
     """Every published correlation of a part, with its interval."""
     cells = pd.concat([_cells_of(part, published(*key)) for key in _versions([part])])
-    policy = {"constant": part.scope.constant}
-    tables = []
-    for cell in cells.drop_duplicates(["aspect", "level", "coefficient"]).itertuples():
-        how = {"levels": (cell.level,), "coefficients": (cell.coefficient,)}
-        how |= {"dataset": part.scope.dataset, **policy}
-        ours = correlation_table(frame, [f"judge:{cell.aspect}"], [cell.aspect], **how)
-        tables.append(interval_table(frame, ours, **policy))
-    return pd.concat(tables, ignore_index=True)
+    ours = correlations_of(frame, ["judge"], cells, part.scope.constant)
+    ours = ours.merge(cells[KEY[1:]].drop_duplicates(), on=KEY[1:])
+    ours["metric"] = ours.pop("column")
+    ours["reason"] = [
+        reason and f"{_undefined(frame[column], reason)}; "
+        for column, reason in zip(ours["metric"], ours["reason"])
+    ]
+    return interval_table(frame, ours, constant=part.scope.constant)
+
+
+def _undefined(scores, reason):
+    """Why scores have no correlation with people's ratings."""
+    values = scores.dropna()
+    if values.empty:
+        return "for fewer than half of the items a reply came that could be read"
+    if values.nunique() > 1:
+        return reason
+    return f"its {len(values):,} readable ratings are all {values.iloc[0]:g}, so there is no correlation"
 
 
 def _cells_of(part, table):
@@ -389,8 +463,9 @@ def _means(parts, scores):
 def _in_one_coefficient(cells, frame):
     """Cells of a row in one coefficient, Spearman's where it is published, and one level; of aspects with scores."""
     cells = cells.dropna(subset="value")
-    rated = [aspect for aspect in cells["aspect"] if frame[f"judge:{aspect}"].notna().any()]
-    cells = cells[cells["aspect"].isin(rated)]
+    places = zip(cells["aspect"], cells["coefficient"])
+    rated = [frame[_column(frame, "judge", *place)].notna().any() for place in places]
+    cells = cells.loc[rated] if any(rated) else cells
     first = cells.sort_values("coefficient", key=lambda names: names != "spearman", kind="stable")
     how = first[["level", "coefficient"]].head(1)
     return cells.merge(how, on=["level", "coefficient"])
@@ -400,12 +475,17 @@ def _measured(part, aspects, how, frame):
     """A judge's mean, its difference from the released scores, a single rater's mean and that of a rule."""
 
     def mean_of(frame, *signs):
-        triples = [(frame, f"{name}:{aspect}", aspect) for name, _ in signs for aspect in aspects]
+        names = [(name, aspect) for name, _ in signs for aspect in aspects]
+        triples = [(frame, _column(frame, *one, how["coefficient"]), one[1]) for one in names]
         weights = [sign / len(aspects) for _, sign in signs for _ in aspects]
         return mean_interval(triples, weights=weights, constant=part.scope.constant, **how)
 
     ours = mean_of(frame, ("judge", 1))
-    line = {"ours": ours.value, "ci_low": ours.low, "ci_high": ours.high}
+    line = {"ours": ours.value, "ci_low": ours.low, "ci_high": ours.high, "why": ""}
+    if np.isnan(ours.value):
+        columns = [_column(frame, "judge", aspect, how["coefficient"]) for aspect in aspects]
+        fewest = min((frame[column] for column in columns), key=pd.Series.nunique)
+        line["why"] = _undefined(fewest, ours.reason)
     line["ceiling"] = _ceiling(part, aspects, how)
     released = None if part.benchmark.is_sample else _released(part, frame)
     if released is not None:
@@ -413,7 +493,9 @@ def _measured(part, aspects, how, frame):
         line |= {"difference": both.value, "difference_low": both.low, "difference_high": both.high}
     if part.row.scoring not in CHAINS:  # rules cannot answer a chain
         by_rule = part.ask(get_judge("surface"), {"samples": 1})
-        line["rule"] = mean_of(_with_scores(frame, by_rule, "rule"), ("rule", 1)).value
+        line["rule"] = mean_of(
+            _counted(part, _with_scores(part, frame, by_rule, "rule"), "rule"), ("rule", 1)
+        ).value
     return line
 
 
@@ -433,9 +515,9 @@ def _released(part, frame):
     name = PAPERS[part.paper].recorded.get(part.scope.dataset, {}).get(part.row.row, own_name)
     if name not in RECORDINGS or not available(name):
         return None
-    both = _with_scores(frame, responses(name, items=part.items), "released")
-    columns = [f"{who}:{aspect}" for who in ("judge", "released") for aspect in part.aspects]
-    return both.dropna(subset=[column for column in columns if both[column].notna().any()])
+    released = responses(name, items=part.items, policy=part.row.policy)
+    both = _counted(part, _with_scores(part, frame, released, "released"), "released")
+    return both.dropna(subset=both.filter(like=":").dropna(axis=1, how="all").columns)
 
 
 def _ceiling(part, aspects, how):
@@ -460,7 +542,7 @@ def _objections(judges, counts, options, sample, limit):
     if sample:
         yield "the items are the sample's, not the papers'"
     if limit:
-        yield f"a rehearsal on the first {limit} documents of each dataset: it enters no ledger"
+        yield f"{REHEARSAL.format(limit)}: it enters no ledger"
     # Estimating probabilities from samples is G-Eval's own way.
     departures = [f"{name}={value}" for name, value in options.items() if name != "logprobs"]
     if departures:
@@ -473,15 +555,6 @@ def _objections(judges, counts, options, sample, limit):
         )
     if replies["unread"] and not replies["read"]:
         yield f"of {replies['unread']:,} replies none could be read: it enters no ledger"
-
-
-def _gaps(counts, absent):
-    """What is left out."""
-    rows = counts.groupby("row", sort=False)[["read", "unread"]].sum()
-    if rows["read"].any():
-        for row in rows.index[(rows["read"] == 0) & (rows["unread"] > 0)]:
-            yield f"no reply to {row} could be read"
-    yield from _left_out(absent)
 
 
 def _left_out(absent):
@@ -515,6 +588,7 @@ def save(runs: dict[str, Rerun], folder: Path) -> None:
     means = pd.concat([run.means for run in runs.values()], ignore_index=True)
     counts = pd.concat({name: run.counts for name, run in runs.items()}, names=["paper"])
     counts = counts.reset_index()
+    discerned = pd.concat([run.discernment for run in runs.values()], ignore_index=True)
     if (folder / "cells.csv").exists():
         before = read_rerun(folder)
         cells = _added(before.cells, cells, ["paper", "artefact", "row"])
@@ -523,8 +597,10 @@ def save(runs: dict[str, Rerun], folder: Path) -> None:
         paid = before.counts.set_index(line)[["calls", "cost"]].reindex(counts[line]).fillna(0)
         counts = counts.assign(**{name: counts[name] + paid[name].to_numpy() for name in paid})
         counts = _added(before.counts, counts, line)
+        discerned = _added(before.discernment, discerned, ["judge", "dataset"])
     ledger.save(cells[COLUMNS], folder / "cells.csv")
-    for name, table in (("means", means), ("replies", counts)):
+    tables = {"means": means, "replies": counts, "discernment": discerned}
+    for name, table in tables.items():
         table.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
 
 
@@ -534,19 +610,19 @@ def read_rerun(folder: str | Path) -> Rerun:
     Raises `FileNotFoundError` for a folder without results.
     """
     folder = Path(folder)
-    tables = [pd.DataFrame(columns=names) for names in (COLUMNS, MEANS, PLACE + REPLIES)]
-    discernment = folder / "discernment.csv"
-    if (folder / "cells.csv").exists():
-        tables[0] = ledger.read(folder / "cells.csv")
-        tables[1] = pd.read_csv(folder / "means.csv", converters={"reading": str})
-        tables[2] = pd.read_csv(folder / "replies.csv", keep_default_na=False)
-    elif not discernment.exists():
-        raise FileNotFoundError(f"{folder}: expected cells.csv or discernment.csv of a rerun")
+    if not (folder / "cells.csv").exists():
+        raise FileNotFoundError(f"{folder}: expected cells.csv of a rerun")
+    means = pd.read_csv(folder / "means.csv", converters={"reading": str, "why": str})
+    if "why" not in means:  # of an earlier version
+        means["why"] = ""
+    counts = pd.read_csv(folder / "replies.csv", keep_default_na=False)
     notice = [f"SAMPLE: {SAMPLE_NOTICE}."] * folder.name.endswith("-sample")
-    if tables[0]["verdict"].eq("").any():
-        notice.append("A rehearsal on the first documents of each dataset: it has no verdicts.")
-    run = Rerun(tables[0], tables[1], tables[2], pd.DataFrame(), notice="\n".join(notice))
-    return run._replace(discernment=pd.read_csv(discernment)) if discernment.exists() else run
+    if limit := re.search(r"-limit(\d+)", folder.name):
+        notice.append(f"{REHEARSAL.format(limit[1])}: it has no verdicts.".capitalize())
+    run = Rerun(ledger.read(folder / "cells.csv"), means, counts, pd.DataFrame())
+    if (path := folder / "discernment.csv").exists():
+        run = run._replace(discernment=pd.read_csv(path))
+    return run._replace(notice="\n".join(notice))
 
 
 def _added(before, new, key):

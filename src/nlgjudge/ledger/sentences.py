@@ -3,7 +3,7 @@
 from nlgjudge.ledger.comparison import with_interval
 from nlgjudge.ledger.ledger import needs_of
 from nlgjudge.ledger.verdicts import EVIDENCE, MISPRINT, OF_OTHERS, is_constant, titled
-from nlgjudge.papers.folders import titles
+from nlgjudge.papers.folders import paper, titles
 
 CHANCE = "within chance"
 MOST_NAMED = 16  # lines that a sentence names
@@ -132,21 +132,24 @@ def of_judge(means, counts):
     what = f"{titled(first['coefficient'])}, {first['level']} level"
     if means["aspects"].max() > 1:
         what += f", mean of {first['aspects']} aspects"
-    if means["ours"].isna().all():
-        return (
-            f"{where}: {judge} has no correlation, for its ratings are all alike. {_spent(counts)}."
-        )
-    if len(means) == 1:
-        rows, ours = first["row"], with_interval(means).iloc[0]
-    else:
-        names = means["row"].unique()
-        rows = names[0] if len(names) == 1 else f"{len(names)} rows"
-        ours = _range(means["ours"])
-    published = _range(means["published"])
-    return (
-        f"{where}: {judge} in the place of {rows} reaches {ours}, where the paper publishes {published} ({what}). "
-        f"{_readings(means)}. {_spent(counts)}."
-    )
+    several = means["dataset"].nunique() > 1
+    names = means["row"] + (" (" + means["dataset"].map(titled) + ")" if several else "")
+    without = means["ours"].isna()
+    why = _grouped(names[without], means.loc[without, "why"])
+    rules = {paper(first["paper"]).rows[row].unread for row in means["row"]} - {"left out"}
+    means, names = means[~without], names[~without]
+    texts = []
+    if len(means):
+        rows = means["row"].unique()
+        rows = rows[0] if len(rows) == 1 else f"{len(rows)} rows"
+        ours = with_interval(means).iloc[0] if len(means) == 1 else _range(means["ours"])
+        published = f"where the paper publishes {_range(means['published'])} ({what})"
+        texts.append(f"{judge} in the place of {rows} reaches {ours}, {published}")
+        texts.append(_readings(means, names))
+    if why:
+        texts.append(f"{judge} has no value: {why}")
+    counted = f", counted as {listed(sorted(rules))} as in the paper" if rules else ""
+    return f"{where}: {'. '.join([*texts, _spent(counts, counted)])}."
 
 
 def _range(values):
@@ -154,10 +157,8 @@ def _range(values):
     return low if low == high else f"{low} to {high}"
 
 
-def _readings(means):
+def _readings(means, names):
     """Rows by whether the judge is higher or lower than published."""
-    several = means["dataset"].nunique() > 1
-    names = means["row"] + (" (" + means["dataset"].map(titled) + ")" if several else "")
     if not means["reading"].any():
         return "No interval is valid here, so the differences are not judged"
     parts = []
@@ -169,26 +170,32 @@ def _readings(means):
     return text[0].upper() + text[1:]
 
 
-def _spent(counts):
-    """How many replies could be read, and what they took."""
+def _spent(counts, counted=""):
+    """How many replies could be read, what the others count as, and what they took."""
     counts = counts.sum(numeric_only=True)
     answered, unread = counts["replies"] - counts["missing"], counts["unread"]
     text = f"Of {answered:,.0f} replies "
     text += (
-        f"{unread:,.0f} hold no rating ({unread / answered:.1%})" if unread else "all hold a rating"
+        f"{unread:,.0f} hold no rating ({unread / answered:.1%}{counted})"
+        if unread
+        else "all hold a rating"
     )
     text += f", and {counts['missing']:,.0f} more are missing" if counts["missing"] else ""
     text += f"; {counts['calls']:,.0f} calls" if counts["calls"] else "; no call"
     return text + (f", cost {counts['cost']:.2f}" if counts["cost"] else "")
 
 
-def of_discernment(lines):
+def of_discernment(lines, counts):
     """Say which of DHP's perturbations one judge notices on one dataset, from lines of `Rerun.discernment`."""
     first = lines.iloc[0]
-    above, below = (lines["ci_low"] > 1).sum(), (lines["ci_high"] < 1).sum()
+    shown = f"DHP, discernment, on {titled(first['dataset'])}: {first['judge']}"
+    able = lines[lines["largest"] >= 1]
     lowest = lines.sort_values("value").head(1)
-    return (
-        f"DHP, discernment, on {first['dataset']}: {first['judge']} is surely above D = 1 in {above} of {len(lines)} "
-        f"perturbations and surely below in {below}. The lowest D is {with_interval(lowest, 'value').iloc[0]} "
-        f"({lowest['perturbation'].iloc[0]})."
+    found = (
+        f"is surely above D = 1 in {(able['ci_low'] > 1).sum()} of {len(able)} perturbations and surely below in "
+        f"{(able['ci_high'] < 1).sum()}. The lowest D is {with_interval(lowest, 'value').iloc[0]} "
+        f"({lowest['perturbation'].iloc[0]})"
     )
+    if able.empty:
+        found = f"has too few texts to reach D = 1: no D can be above {lines['largest'].max():.2f}"
+    return f"{shown} {found}. {_spent(counts)}."

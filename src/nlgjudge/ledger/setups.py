@@ -3,6 +3,7 @@
 import re
 import warnings
 from math import inf, nan
+from operator import methodcaller
 from typing import Any
 
 import pandas as pd
@@ -12,7 +13,7 @@ from nlgjudge.judging.judge import Budget, Function
 from nlgjudge.judging.planning import CHARACTERS, Count, prompt_tokens
 from nlgjudge.judging.prompts import Prompt, as_prompt
 from nlgjudge.judging.replay import Replay
-from nlgjudge.judging.run import get_judge, judge_items
+from nlgjudge.judging.run import get_judge, judge_items, without
 from nlgjudge.judging.tasks import MISSING, Tasks
 from nlgjudge.papers.dhp.perturbing import Perturbation, perturb
 
@@ -22,6 +23,7 @@ SETUP: dict[str, Any] = {
     "prompt": "",  # a name or a text, in which {aspect} becomes the aspect
     "words": {},  # old to new wording of the prompt
     "scale": None,  # lowest and highest rating; None for the prompt's own
+    "pattern": "",  # a regular expression for ratings that are not read otherwise
     "average": None,  # aspects whose scores are averaged; None for the aspect's own score
     "perturb": None,  # name, degree and number of edits of one of DHP's perturbations
     "samples": 1,
@@ -62,11 +64,12 @@ class Setup:
         if entries["scale"]:
             _warn_of_another_scale(self.prompts)
 
-    def ask(self, judge=None, plan=False):
+    def ask(self, items=None, judge=None, plan=False):
         """Replies of the set-up's judge, or of another, as from `nlgjudge.judge_items`."""
+        items = self.texts if items is None else items
         how = {name: self.entries[name] for name in ("samples", "system", "policy", "estimator")}
         how |= {"sampling": self.entries["options"], "plan": plan, "examples": self.examples}
-        return judge_items(self.texts, self.prompts, judge or self.judge, **how)
+        return judge_items(items, self.prompts, judge or self.judge, **how)
 
     def scores(self, replies):
         """A score for each item, by aspect."""
@@ -101,7 +104,7 @@ class Setup:
         return pd.DataFrame({"unread": unread.groupby(replies["aspect"]).mean(), "cost": cost})
 
 
-def setups_of(base, change, benchmark, items, aspects, price, max_cost):
+def setups_of(base, change, benchmark, items, aspects, limits):
     """Both set-ups by label, with one judge where they name the same, and one budget."""
     for name in base | change:
         check_known("entry of a set-up", name, SETUP, most=len(SETUP))
@@ -110,15 +113,17 @@ def setups_of(base, change, benchmark, items, aspects, price, max_cost):
         raise ValueError(
             f"change={change}: expected another value than the base has, of one of {', '.join(SETUP)}"
         )
-    limits = {"price": price, "max_cost": max_cost, "budget": Budget(max_cost)}
+    limits = limits | {"budget": Budget(limits["max_cost"])}
     judges = {"base": _judge(entries["base"]["judge"], items, limits)}
     same = entries["base"]["judge"] == entries["variant"]["judge"]
     judges["variant"] = (
         judges["base"] if same else _judge(entries["variant"]["judge"], items, limits)
     )
-    rated = {label: _rated(benchmark, items, one["examples"]) for label, one in entries.items()}
+    rated = {
+        label: _rated(benchmark, items, one["examples"], aspects) for label, one in entries.items()
+    }
     shown = [item for examples in rated.values() for item in examples["item_id"]]
-    items = items[~items["item_id"].isin(shown)]
+    items = without(items, shown)
     setups = {
         label: Setup(setup, judges[label], items, aspects, rated[label])
         for label, setup in entries.items()
@@ -132,14 +137,18 @@ def setups_of(base, change, benchmark, items, aspects, price, max_cost):
     return setups
 
 
-def _rated(benchmark, items, examples):
+def _rated(benchmark, items, examples, aspects):
     """Rated items by their ids, or of so many documents the first one, with people's mean ratings."""
-    if isinstance(examples, int):
-        examples = items.drop_duplicates("doc_id")["item_id"].head(examples)
-    for name in examples:
-        check_known("item", name, benchmark.items["item_id"].tolist())
     ratings = benchmark.human().drop(columns=["doc_id", "system_id"])
     rated = benchmark.items.merge(ratings, on="item_id").set_index("item_id")
+    is_tied = rated[aspects].eq(0.5).any(axis=1) & ("other" in rated)
+    if isinstance(examples, int):
+        items = items[~items["item_id"].isin(rated.index[is_tied])]
+        examples = items.drop_duplicates("doc_id")["item_id"].head(examples)
+    for name in examples:
+        check_known("item", name, rated.index)
+        if is_tied[name]:
+            raise ValueError(f"examples: people prefer neither text of {name}; name another pair")
     return rated.loc[list(examples)].reset_index()
 
 
@@ -152,7 +161,7 @@ def plan_of(setups):
         counter = counters[setup.judge]
         counted, estimated = dict(counter.counts), dict(counter.estimated)
         if setup.judge.asks:
-            setup.ask(counter)
+            setup.ask(judge=counter)
         rows[label] = {name: number - counted[name] for name, number in counter.counts.items()}
         if with_logprobs:
             for name in sorted({"completion_tokens", "cost"} & counter.estimated.keys()):
@@ -163,7 +172,7 @@ def plan_of(setups):
 
 def _judge(spec, items, limits):
     if getattr(spec, "asks", False):  # a limit that it would not keep is refused
-        return get_judge(spec, max_cost=limits["max_cost"])
+        return get_judge(spec, **{name: limits[name] for name in ("max_cost", "store")})
     options = {"items": items, **limits} if isinstance(spec, (str, list)) else {}
     if options and "replay:" in str(spec):
         options["missing"] = "keep"  # a recording may lack some items
@@ -173,24 +182,35 @@ def _judge(spec, items, limits):
 def _prompt(entries, judge, aspect):
     """A set-up's prompt for an aspect."""
     spec, scale = entries["prompt"], entries["scale"]
-    if isinstance(spec, str):
-        spec = _about(spec, aspect)
-    elif isinstance(spec, (list, tuple)):  # messages
-        spec = [message | {"content": _about(message["content"], aspect)} for message in spec]
     if spec == "" and isinstance(judge, Replay):
-        prompt = judge.prompt(aspect)
+        spec = judge.prompt(aspect)
     elif spec == "" and not judge.asks:
-        prompt = Prompt("no prompt", scale=(-inf, inf) if isinstance(judge, Function) else (1, 5))
-    else:
-        prompt = as_prompt(spec, scale=scale or (1, 5))
-    body = prompt.body
+        spec = Prompt("no prompt", scale=(-inf, inf) if isinstance(judge, Function) else (1, 5))
+    spec = _mapped(spec, lambda text: _about(text, aspect))
+    if isinstance(spec, str) and not re.search(r"\{\{|\s", spec):  # a name
+        spec = as_prompt(spec)
     for old, new in entries["words"].items():
-        if old not in body:
-            raise ValueError(f"prompt {prompt.name} has no {old!r}: replace words of its text")
-        body = body.replace(old, new)
-    if entries["words"]:
-        prompt = prompt._replace(body=body, exact=False)
-    return prompt._replace(aspect=aspect, scale=scale or prompt.scale)
+        before, spec = spec, _mapped(spec, methodcaller("replace", old, new))
+        if spec == before:
+            raise ValueError(f"the prompt has no {old!r}: replace words of its text")
+    prompt = as_prompt(spec, scale=scale or (1, 5))
+    own = {"scale": scale or prompt.scale, "pattern": entries["pattern"] or prompt.pattern}
+    own["exact"] = prompt.exact and not entries["words"]
+    prompt = prompt._replace(aspect=aspect, **own)
+    prompt.reading.find("")  # refuses what cannot be read
+    return prompt
+
+
+def _mapped(spec, change):
+    """A text, messages or a prompt with its texts changed."""
+    if isinstance(spec, str):
+        return change(spec)
+    if isinstance(spec, Prompt):
+        before = tuple((role, change(text)) for role, text in spec.before)
+        return spec._replace(before=before, body=change(spec.body))
+    if isinstance(spec, list):
+        return [message | {"content": change(message["content"])} for message in spec]
+    return spec
 
 
 def _about(text, aspect):

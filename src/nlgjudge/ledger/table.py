@@ -14,7 +14,7 @@ from nlgjudge.data.paths import out
 from nlgjudge.ledger import live, sentences
 from nlgjudge.ledger.average_audit import printed_averages
 from nlgjudge.ledger.citations import corrections
-from nlgjudge.ledger.comparison import averages, compare, with_interval
+from nlgjudge.ledger.comparison import averages, compare, correlations_of, with_interval
 from nlgjudge.ledger.ledger import CELL, best, committed, save, write
 from nlgjudge.ledger.printed import KEY, published, settings, third_party
 from nlgjudge.ledger.prose_claims import claims
@@ -24,7 +24,6 @@ from nlgjudge.ledger.verdicts import EVIDENCE, titled
 from nlgjudge.ledger.whole_table import PaperTable, paper_table
 from nlgjudge.papers.folders import paper as paper_of
 from nlgjudge.papers.folders import titles
-from nlgjudge.stats.correlations import correlation_table
 from nlgjudge.stats.intervals import interval_table
 
 if TYPE_CHECKING:
@@ -178,7 +177,7 @@ class Table(Shown):
         frame = scores if rated else benchmark.with_scores(scores)
         lists = {row: [names] if isinstance(names, str) else names for row, names in rows.items()}
         every = list(dict.fromkeys(sum(map(list, lists.values()), [])))
-        values = _correlations(frame, every, cells, constant)
+        values = correlations_of(frame, every, cells, constant)
         computed = set(values["metric"])
         for row, names in lists.items():
             own = [name for name in names if name in computed]
@@ -625,27 +624,6 @@ class Table(Shown):
             parts = {"This run": run.replace("`", ""), "Your judge": self.rerun_answer, **parts}
         yield from ((f"{name}:", f" {text}") for name, text in parts.items() if text)
         yield self[self.artefacts[0]]
-
-
-def _correlations(frame, names, cells, constant):
-    """Every candidate with the aspects of published cells; a column of one aspect or coefficient with it alone."""
-    aspects = list(cells["aspect"].unique())
-    how = {f"{name}s": tuple(cells[name].unique()) for name in ("level", "coefficient")}
-    how |= {"dataset": cells["dataset"].iloc[0], "constant": constant}
-    tables = [pd.DataFrame(columns=[*KEY[1:], "metric", "column", "ours"])]
-    for name in names:
-        columns = {f"{name}:{aspect}": ([aspect], how) for aspect in aspects}
-        columns |= {
-            f"{name}:{one}": (aspects, how | {"coefficients": (one,)})
-            for one in how["coefficients"]
-        }
-        columns = {column: of for column, of in columns.items() if column in frame}
-        if not columns and name in frame:
-            columns = {name: (aspects, how)}
-        for column, (of, asked) in columns.items():
-            table = correlation_table(frame, [column], of, **asked)
-            tables.append(table.assign(metric=name, column=column))
-    return pd.concat([part for part in tables if len(part)] or tables, ignore_index=True)
 
 
 def _better(evidence, than):

@@ -128,12 +128,13 @@ class PaperTable:
         kinds = set(self.cells["evidence"])
         marks += [f"{mark} {meaning}" for kind, (mark, meaning) in LETTERS.items() if kind in kinds]
         lines = [f"{LEGEND}. {'; '.join(marks)}."]
-        lacking = self.cells[(self.cells["verdict"] == "not_run") & (self.cells["published"] != "")]
+        lacking = self.cells[self.cells["ours"].isna() & (self.cells["published"] != "")]
+        lacking = lacking[lacking["verdict"].isin(["not_run", ""])]
         some = set(self.cells.loc[self.cells["ours"].notna(), "row"])
-        for need, part in lacking.groupby("note", sort=False):
+        for (need, variant), part in lacking.groupby(["note", "variant"], sort=False):
             labels = [f"parts of {row}" if row in some else row for row in part["row"].unique()]
-            rows = ", ".join(labels)
-            lines.append(f"Not computed: {rows}. Needs: {need.rstrip('.')}.")
+            why = "No value" if variant else "Needs"  # of a judge that was asked
+            lines.append(f"Not computed: {', '.join(labels)}. {why}: {need.rstrip('.')}.")
         return [self.notice, *lines] if self.notice else lines
 
     def __repr__(self):
@@ -168,7 +169,8 @@ def paper_table(rows, paper, artefact, *, elsewhere=True, judge=None):
         of_table = (ledger["paper"] == paper) & (ledger["artefact"] == artefact)
         others = of_table & ledger["ours"].notna() & ~ledger["notebook"].isin(rows["notebook"])
         rows = pd.concat([rows, ledger[others]])
-    rows = rows[rows["ours"].notna() | (rows["verdict"] != "not_run")].reset_index(drop=True)
+    here = rows["ours"].notna() | (rows["verdict"] != "not_run") | (rows["variant"] != "")
+    rows = rows[here].reset_index(drop=True)
     rank = rows["evidence"].map(EVIDENCE.index)
     if asked:
         rank = rank.mask(rows["asked"].eq(True), EVIDENCE.index(ANOTHER_RUN) - 0.5)

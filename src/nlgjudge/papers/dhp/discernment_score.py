@@ -27,7 +27,8 @@ STATISTICS = ["D_avg", "D_min", "D_avg_EW", "D_min_EW"]
 class Discernment(NamedTuple):
     """What `discernment` gives.
 
-    `perturbations` has `level, D` (1 at p = 0.05), `D_EW, n` (pairs, the fewest over metrics). `overall` has the
+    `perturbations` has `level, D` (1 at p = 0.05), `D_EW, n` (pairs, the fewest over metrics) and `largest`, D if every
+    text fell alike. `overall` has the
     `value` of `D_avg`, where each level's mean counts once, of the minimum `D_min`, and with weights `D_avg_EW` and
     `D_min_EW`.
     """
@@ -76,7 +77,8 @@ def discernment(
     of_metrics = _weights(weights, levels.index, aspects)
     d, weighted = _d(differences, of_metrics, form)
     pairs = np.isfinite(differences).sum(axis=-1).min(axis=1)
-    each = pd.DataFrame({"level": levels, "D": d, "D_EW": weighted, "n": pairs})
+    largest, _ = _d(np.where(np.isnan(differences), np.nan, 1), of_metrics, form)
+    each = pd.DataFrame({"level": levels, "D": d, "D_EW": weighted, "n": pairs, "largest": largest})
     overall = pd.DataFrame({"value": _overall(d, weighted, levels)}, STATISTICS)
     if resamples:
         texts = differences.shape[-1]
