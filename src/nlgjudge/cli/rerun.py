@@ -94,11 +94,7 @@ def checked_pattern(context, option, pattern):
     metavar="IN OUT",
     help="Of a million prompt and a million completion tokens.",
 )
-@click.option(
-    "--max-cost",
-    type=float,
-    help="Stop at this cost of all judges together.",
-)
+@click.option("--max-cost", type=float, help="Stop at this cost of all judges together.")
 @click.option("--max-calls", type=click.IntRange(0), help="Stop after this many calls of all.")
 @click.option("--concurrency", type=click.IntRange(1), default=64, help="Calls at once.  [64]")
 @click.option("--timeout", type=POSITIVE, default=60, help="Seconds until a call fails.  [60]")

@@ -60,6 +60,11 @@ class Part(NamedTuple):
         """By aspect as published, the prompt."""
         return {name: self._prompt(aspect) for name, (aspect, _) in self.aspects.items()}
 
+    def asked(self, options):
+        """The same with the pattern that a caller gives for ratings."""
+        own = {name: options[name] for name in ("pattern",) if name in options}
+        return {name: prompt._replace(**own) for name, prompt in self.prompts.items()}
+
     def _prompt(self, aspect):
         name = self.row.prompt.format(task=self.scope.task, aspect=aspect)
         if name.startswith("coascore/"):  # printed for one task, and put into the words of others
@@ -140,10 +145,7 @@ class Part(NamedTuple):
     def _ask_once(self, judge, options):
         """Replies to all prompts in one call."""
         samples, sampling = self.sent(options)
-        prompts = self.prompts
-        if "pattern" in options:
-            own = options["pattern"]
-            prompts = {name: prompt._replace(pattern=own) for name, prompt in prompts.items()}
+        prompts = self.asked(options)
         responses = judge_items(
             self.items, list(prompts.values()), judge, samples=samples, sampling=sampling
         )
@@ -155,9 +157,7 @@ class Part(NamedTuple):
         self._check_one_reply(self.sent(options)[0])
         own = {name: options[name] for name in SAMPLING if name in options}
         own = sampling_settings(sampling=own | options.get("sampling", {}))
-        ((name, last),) = self.prompts.items()
-        if "pattern" in options:
-            last = last._replace(pattern=options["pattern"])
+        ((name, last),) = self.asked(options).items()
         found = choose_in_steps(self.items, judge, last, self.row.parameters, own)
         return found.assign(aspect=name)
 
@@ -360,8 +360,7 @@ def _try_out(part, judge, options):
     def ask(few):
         return part._replace(items=few).ask(judge, options)
 
-    how = {"pattern": options["pattern"]} if "pattern" in options else {}
-    readings = [prompt._replace(**how).reading for prompt in part.prompts.values()]
+    readings = [prompt.reading for prompt in part.asked(options).values()]
     why = trial(ask, part.items, judge, part.sent(options)[0] * len(part.aspects), readings)
     return why and f"stopped: of the first replies to {part.row.row}, {why}"
 

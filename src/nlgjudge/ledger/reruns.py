@@ -51,8 +51,6 @@ LINE = ["paper", "artefact", "row", "dataset", "level", "coefficient"]  # of the
 MEANS = [*LINE, "aspects", "ours", "ci_low", "ci_high", "published", "model"]
 REHEARSAL = "a rehearsal on the first {} documents of each dataset"
 MEANS += ["difference", "difference_low", "difference_high", "reading", "rule", "ceiling", "why"]
-
-
 NO_DISCERNMENT = pd.DataFrame(columns=["judge", "dataset"])
 
 

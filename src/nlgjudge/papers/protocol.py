@@ -40,9 +40,7 @@ class Protocol(NamedTuple):
     note: str = ""  # what the paper leaves open, and what is sent instead
     aspects: int = 0  # that a chain rates before the target
     sent: dict[str, Any] = {}  # for parameters that the paper leaves open
-    unread: Literal["left out", "0", "wrong"] = (
-        "left out"  # what a reply without a rating counts as
-    )
+    unread: Literal["left out", "0", "wrong"] = "left out"  # what a reply without a rating is
     policy: str = "nan"  # how its released replies are read, as for nlgjudge.judging.responses
     estimate: tuple = ()  # samples and parameters where a model gives no probabilities
 

@@ -28,9 +28,8 @@ class Discernment(NamedTuple):
     """What `discernment` gives.
 
     `perturbations` has `level, D` (1 at p = 0.05), `D_EW, n` (pairs, the fewest over metrics) and `largest`, D if every
-    text fell alike. `overall` has the
-    `value` of `D_avg`, where each level's mean counts once, of the minimum `D_min`, and with weights `D_avg_EW` and
-    `D_min_EW`.
+    text fell alike. `overall` has the `value` of `D_avg`, where each level's mean counts once, of the minimum `D_min`,
+    and with weights `D_avg_EW` and `D_min_EW`.
     """
 
     perturbations: pd.DataFrame
