@@ -145,7 +145,7 @@ class Cells:
     def __init__(self):
         self.shown = []  # what the last run displayed, as text
 
-    def display(self, *shown):
+    def display(self, *shown, **_):
         """In the place of IPython's."""
         self.shown += [one.data if hasattr(one, "data") else str(one) for one in shown]
 

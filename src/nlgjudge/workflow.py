@@ -68,19 +68,19 @@ def source_digest(name: str) -> str:
 def refreshed_digest(name: str) -> str:
     """Digest of what a notebook reads of the files that `make refresh` writes.
 
-    These are its own tables' rows of the committed ledger, and the findings that it names, with their figures. A
+    These are its own tables' rows of the committed ledger, and other findings that it names, with their figures. A
     notebook that reads such files by name depends on all of them, one that lists the notebooks on all headings.
     """
     source = "".join(chain.from_iterable(cell["source"] for cell in read_notebook(name)["cells"]))
-    named = re.findall(r"Finding\(\s*\"(\w+)\"", source)
-    files = [root() / "figures" / f"{one}.png" for one in named if ".figure" in source]
+    named = {*re.findall(r"Finding\(\s*\"(\w+)\"", source)} - {name}
+    files = [root() / "figures" / f"{one}.png" for one in sorted(named) if ".figure" in source]
     files += [root() / "site" / one for one in re.findall(r"\bsite\b[\"/ ]+(\w+\.csv)\"", source)]
     lines = (root() / "paper_tables" / "ledger.csv").read_text(encoding="utf-8").splitlines()
     lines = [line for line in lines if _is_of(name, *line.split(",")[:2]) or f",{name}," in line]
     if re.search(r"committed\(|notebooks\(|\b(settings|reproducibility)[\"/]", source):
         files += _refreshed()
     else:
-        files += [root() / "paper_tables" / "findings" / f"{one}.csv" for one in named]
+        files += [root() / "paper_tables" / "findings" / f"{one}.csv" for one in sorted(named)]
     if "notebooks(" in source:
         lines += [Finding(one).title for one in notebooks()]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16] + _digest_of(files)
@@ -405,9 +405,8 @@ def run_notebook(
     check_parameters(path, parameters)
     book = nbformat.read(path, as_version=4)
     if first:
-        note = "The first result below is the committed one; this run's values follow it."
-        lines = [*(shown(line, "markdown") for line in first), note]
-        book.cells.insert(1, nbformat.v4.new_markdown_cell("\n\n".join(lines)))
+        text = "\n\n".join(shown(line, "markdown") for line in first)
+        book.cells.insert(1, nbformat.v4.new_markdown_cell(text))
     executed = folder / "executed" / path.name
     executed.parent.mkdir(parents=True, exist_ok=True)
     with mock.patch.dict(os.environ, NLGJUDGE_OUT=str(folder)):

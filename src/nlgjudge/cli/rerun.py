@@ -9,7 +9,6 @@ import nlgjudge as nj
 from nlgjudge import workflow
 from nlgjudge.cli import FAILED, STATUS, UNFINISHED, cli, command, echo
 from nlgjudge.cli.files import STORE, open_store
-from nlgjudge.data.fetch import DataUnavailable
 from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
 from nlgjudge.judging.judge import Budget, check_amounts
 from nlgjudge.judging.reading import Reading
@@ -185,40 +184,26 @@ def report(runs, judges, folder):
     for paper, run in runs.items():
         echo("\n\n".join([*run.sentences(), f"{paper}: {run.notice}\n"]))
     status = report_end(judges, "; ".join(run.stopped for run in runs.values() if run.stopped))
-    show_page(folder)
-    return status
-
-
-def show_page(folder):
-    """Write the page of a judge's results, and say where it is."""
     workflow.run_page(folder)
     echo(f"all tables on one page: {folder / 'index.html'}")
+    return status
 
 
 def available(tables, named, source):
     """Tables of each paper whose data are here, and whether only the sample is; never both."""
-    samples = {}
-    absent = []
+    needed = {}
     for paper, artefacts in tables.items():
         parts = rerun_requests.parts_of(paper, artefacts)
-        parts = [part for part in parts if part.row.row in named]
-        if not parts:
-            continue
-        try:
-            benchmarks, left_out = rerun_requests.benchmarks_of(parts, source)
-            samples[paper] = all(benchmark.is_sample for benchmark in benchmarks.values())
-            absent += left_out
-        except DataUnavailable as error:
-            absent.append(paper)
-            unavailable = error
-    if not samples:
-        raise unavailable
-    real = [paper for paper, is_sample in samples.items() if not is_sample]
-    if real:
-        absent += [paper for paper in samples if paper not in real]
+        needed[paper] = [part for part in parts if part.row.row in named]
+    benchmarks, absent = rerun_requests.benchmarks_of(sum(needed.values(), []), source)
     if absent:
-        echo(f"left out because the data are not here: {', '.join(dict.fromkeys(absent))}")
-    return {paper: tables[paper] for paper in real or samples}, not real
+        echo(f"left out because the data are not here: {', '.join(absent)}")
+    here = {
+        paper: tables[paper]
+        for paper, parts in needed.items()
+        if any(part.scope.benchmark in benchmarks for part in parts)
+    }
+    return here, all(benchmark.is_sample for benchmark in benchmarks.values())
 
 
 def run_notebooks(tables, named, settings, folder):

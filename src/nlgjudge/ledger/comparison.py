@@ -214,7 +214,7 @@ def with_interval(rows: pd.DataFrame, value: str = "ours", *, digits: int = 2) -
     ----------
     rows
         The value's column and its bounds: `<value>_low` and `<value>_high`, or else `ci_low` and `ci_high`; NaN if
-        there is no interval.
+        there is no interval. A value that is NaN is a dash.
     value
     digits
         Decimals of the value; bounds have two.
@@ -226,7 +226,7 @@ def with_interval(rows: pd.DataFrame, value: str = "ours", *, digits: int = 2) -
     ['0.23 [0.06, 0.39]', '0.50']
     """
     bounds = value if f"{value}_low" in rows else "ci"
-    texts = rows[value].map(f"{{:.{digits}f}}".format).astype(object)
+    texts = rows[value].map(lambda one: "–" if pd.isna(one) else f"{one:.{digits}f}").astype(object)
     ends = zip(rows[f"{bounds}_low"], rows[f"{bounds}_high"])
     bounds_text = ["" if pd.isna(low) else f" [{low:.2f}, {high:.2f}]" for low, high in ends]
     return texts + pd.Series(bounds_text, index=rows.index, dtype=object)

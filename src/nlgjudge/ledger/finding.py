@@ -46,6 +46,8 @@ class Value(NamedTuple):
     def __format__(self, spec):
         if self.value is None:
             return "…"  # not committed yet
+        if self.value != self.value:
+            return "undefined"
         spec, _, interval = spec.partition("[")
         spec = spec or ("," if isinstance(self.value, int) else ".2f")
         text = format(self.value, spec)
@@ -159,7 +161,7 @@ class Finding:
         Raises
         ------
         ValueError
-            If a comparable run differs in a value or a template; names each. `make refresh` takes the new ones.
+            If a comparable run differs in a value or a template; names each. `make refresh` commits them.
         """
         from IPython.display import Markdown
 
@@ -168,8 +170,12 @@ class Finding:
         record = signature(*benchmarks, **settings)
         record = {"data": {k: v["digest"] for k, v in record["data"].items()}, **settings}
         self._record = json.loads(json.dumps(record, default=str))
-        self._comparable = self._record == self._basis
         missing = self._formats.keys() - values.keys()
+        refreshed = os.environ.get("NLGJUDGE_REFRESH") and not missing and not self._sample
+        if refreshed:  # what this run gives will be committed
+            self.values, self._before, self._basis = self._run, self._texts, self._record
+        self._comparable = self._record == self._basis
+        self._draws_committed = self._comparable and not refreshed
         if missing and (self._comparable or self._basis is None):
             raise ValueError(
                 f"{self.name}: a template names {sorted(missing)}; values has {[*values]}."
@@ -187,7 +193,7 @@ class Finding:
             live.replace(self._place("answer"), self._repr_mimebundle_())
             return Markdown(f"All {len(self._run)} values are as committed.")
         above = live.replace(self._place("answer"), _text(self._of_run(notice)))
-        if differences and not os.environ.get("NLGJUDGE_REFRESH"):
+        if differences:
             raise ValueError(
                 f"{self.name}: {len(differences)} differ from {_path(self.name).relative_to(root())}: "
                 f"{'; '.join(differences)}. If the new ones are right, `make refresh` commits them."
@@ -205,7 +211,7 @@ class Finding:
     def write(self, figure: Figure | None = None) -> None:
         """Write what `check` was given to `findings/NAME.csv` of this run's results, and save a figure.
 
-        Where the first cells show the committed figure, the run's takes its place if it is another run.
+        Where the first cells show the committed figure, that of another run takes its place.
         """
         folder = out(self._sample) / "findings"
         folder.mkdir(parents=True, exist_ok=True)
@@ -224,23 +230,19 @@ class Finding:
             from nlgjudge.ledger import figures  # a short answer draws nothing
 
             figures.save(figure, self.name, sample=self._sample)
-        above = self._comparable
-        if not self._comparable and figure is not None:
-            path = out(self._sample) / "figures" / f"{self.name}.png"
-            above = live.replace(self._place("figure"), _image(path))
-        elif not self._comparable:
-            live.replace(self._place("figure"), _text("*This run has nothing to draw.*"))
-        elif (committed := self.figure) is not None:
-            live.replace(self._place("figure"), _image(committed.data))
-        if figure is not None and above:
+        kept = self._draws_committed
+        path = (root() if kept else out(self._sample)) / "figures" / f"{self.name}.png"
+        drawn = (kept or figure is not None) and path.exists()
+        image = _image(path) if drawn else _text("*This run has nothing to draw.*")
+        above = live.replace(self._place("figure"), image)
+        if figure is not None and (above or self._comparable):
             figures.plt.close(figure)
 
     def _place(self, what):
         return f"{self.name}/{what}"
 
     def _ipython_display_(self):
-        bundle = self._repr_mimebundle_()
-        live.show(self._place("answer"), bundle, self._expected) or live.send(bundle)
+        live.show(self._place("answer"), self._expected)
 
     def _expected(self, changes):
         """The committed answer, under other parameters than the committed ones."""
@@ -254,9 +256,7 @@ class Finding:
         if changes := live.changes(self.name):
             notice = f"**This run:** {changes}."
             notice += f" {SAMPLE_NOTICE.capitalize()}." * self._sample
-        texts, self._texts = self._texts, self._before
-        committed = self._shown(self.values, "committed")
-        self._texts = texts
+        committed = Finding(self.name)._repr_mimebundle_()["text/markdown"]
         return (
             f"{notice}\n\n{self._shown(self._run, 'this run', self.values)}\n\n"
             f"<details><summary>The committed answer</summary>\n\n{committed}\n\n</details>"
@@ -371,16 +371,15 @@ def read_notebook(name: str) -> dict:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _image(source, place=""):
-    """A figure's PNG, of a path or bytes; displayed at a place of the notebook if one is named."""
+def _image(path, place=""):
+    """A figure's PNG; displayed at a place of the notebook if one is named."""
     from IPython.display import Image
 
     class Committed(Image):
         def _ipython_display_(self):
-            plain = _image(self.data)
-            live.show(place, plain, live.until_drawn(plain)) or live.send(plain)
+            live.show(place, live.until_drawn(_image(path)))
 
-    data = source if isinstance(source, bytes) else source.read_bytes()
+    data = path.read_bytes()
     width = int.from_bytes(data[16:20]) * 2 // 3  # saved at 150 dpi, shown at 100
     return (Committed if place else Image)(data, width=width)
 

@@ -114,15 +114,8 @@ def _of_reruns():
 
 
 def _year(key: str) -> Any:
-    """The year of a paper's first named place of publication."""
-    places = " ".join(paper(key).versions[key].addresses)
-    years = re.findall(r"\b(?:19|20)\d\d\b", places)
-    return years[0] if years else _arxiv_year(key)
-
-
-def _arxiv_year(key):
-    """The year of an arXiv number, as 23 of 2303.04048."""
-    (number, *_) = re.findall(
-        r"/(\d\d)\d\d\.", " ".join(paper(key).versions[key].addresses.values())
-    )
-    return f"20{number}"
+    """The year of a paper's first named place of publication, or of an arXiv number, as 23 of 2303.04048."""
+    addresses = paper(key).versions[key].addresses
+    places = " ".join([*addresses, *addresses.values()])
+    ((named, of_number), *_) = re.findall(r"\b20(\d\d)\b|/(\d\d)\d\d\.\d", places)
+    return f"20{named or of_number}"

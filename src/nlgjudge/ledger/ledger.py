@@ -108,13 +108,15 @@ def keep(judge: str, cells: pd.DataFrame) -> Path:
     """Save a judge's cells in `paper_tables/reruns/`; its cells of other tables stay."""
     path = workplace() / "paper_tables" / "reruns" / f"{judge}.csv"
     if path.is_file():
-        before = read(path)
-        table = before["paper"] + " " + before["artefact"]
-        again = table.isin(cells["paper"] + " " + cells["artefact"])
-        cells = pd.concat([before[~again], cells], ignore_index=True)
-    path.parent.mkdir(parents=True, exist_ok=True)
+        cells = added(read(path), cells, ["paper", "artefact"])
     save(cells, path)
     return path
+
+
+def added(before: pd.DataFrame, new: pd.DataFrame, key: list[str]) -> pd.DataFrame:
+    """Lines of earlier runs that the new ones do not replace, and the new ones."""
+    replaced = pd.MultiIndex.from_frame(before[key]).isin(pd.MultiIndex.from_frame(new[key]))
+    return pd.concat([before[~replaced], new], ignore_index=True)
 
 
 def _kept_cells():

@@ -6,7 +6,6 @@ with that id. Outside of a kernel nothing is replaced.
 
 from __future__ import annotations
 
-import ast
 import json
 import sys
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from typing import Any
 
 from nlgjudge.data.paths import root
 
-_waiting: dict[str, Callable[[str], Any]] = {}  # by place, what it shows before the run's result
+_contents: dict[str, Callable[[str], Any]] = {}  # by place, what it shows before the run's result
 _defaults: dict[str, dict] = {}  # by notebook, its committed parameters
 _changed: dict[str, dict] = {}  # by notebook, (this run's, the committed) by parameter
 
@@ -25,26 +24,27 @@ def kernel() -> Any:
     return shell if hasattr(shell, "kernel") else None
 
 
-def show(place: str, content: Any, waiting: Callable[[str], Any] | None = None) -> bool:
-    """Display a committed result at a place, named NOTEBOOK/WHAT; False outside of a kernel.
+def show(place: str, content: Callable[[str], Any]) -> None:
+    """Display a committed result at a place, named NOTEBOOK/WHAT.
 
-    As soon as a cell sets the notebook's parameters to other values, the place shows `waiting` of what was changed.
+    `content` takes what was changed and gives what to show: without changes the result, else what says that the run's
+    own is still to come.
     """
     if not (shell := kernel()):
-        return False
+        send(content(""))
+        return
     notebook = place.split("/")[0]
     if notebook not in _defaults:
         _defaults[notebook] = _committed(notebook)
-        shell.events.register("post_run_cell", lambda result: _watch(notebook, result))
-        _note(notebook)  # of parameters above
-    _waiting[place] = waiting or (lambda changes: content)
-    send(_waiting[place](changes(notebook)) if changes(notebook) else content, place)
-    return True
+        _changed[notebook] = {}
+        shell.events.register("post_run_cell", lambda _: _watch(notebook))
+    _contents[place] = content
+    send(content(changes(notebook)), place)
 
 
 def replace(place: str, content: Any) -> bool:
     """Write this run's result to a place; False if it was not shown in this kernel."""
-    if place not in _waiting:
+    if place not in _contents:
         return False
     send(content, place, update=True)
     return True
@@ -66,40 +66,21 @@ def send(content: Any, place: str | None = None, *, update: bool = False) -> Non
 
 
 def until_drawn(figure: Any) -> Callable[[str], Any]:
-    """What the place of a committed figure shows: where something was changed, that one will be drawn."""
+    """The content of a figure's place: the committed one, or that this run's is still to come."""
     later = {"text/markdown": "*The figure of this run takes this place when it is drawn.*"}
     return lambda changes: later if changes else figure
 
 
-def _watch(notebook, result):
-    """After a cell that does nothing but set parameters, note which are not the committed ones."""
-    before = _changed[notebook]
-    names = _names(result.info.raw_cell or "")
-    if not names or not names <= _defaults[notebook].keys():
-        return
-    _note(notebook)
-    if _changed[notebook] != before:
-        for place, waiting in _waiting.items():
-            if place.startswith(f"{notebook}/"):
-                send(waiting(changes(notebook)), place, update=True)
-
-
-def _note(notebook):
-    """Note which parameters of the kernel are not the committed ones."""
+def _watch(notebook):
+    """After a cell, note which parameters are not the committed ones; if these are others than before, say so."""
     now = kernel().user_ns
     pairs = {n: (repr(now[n]), own) for n, own in _defaults[notebook].items() if n in now}
-    _changed[notebook] = {name: both for name, both in pairs.items() if both[0] != both[1]}
-
-
-def _names(source):
-    """Names that a cell sets, if it does nothing else."""
-    try:
-        body = ast.parse(source).body
-    except SyntaxError:  # a magic
-        return set()
-    if not all(isinstance(node, ast.Assign) for node in body):
-        return set()
-    return {ast.unparse(node.targets[0]) for node in body}
+    changed = {name: both for name, both in pairs.items() if both[0] != both[1]}
+    if changed != _changed[notebook]:
+        _changed[notebook] = changed
+        for place, content in _contents.items():
+            if place.startswith(f"{notebook}/"):
+                send(content(changes(notebook)), place, update=True)
 
 
 def _committed(notebook):

@@ -589,13 +589,13 @@ def save(runs: dict[str, Rerun], folder: Path) -> None:
     discerned = pd.concat([run.discernment for run in runs.values()], ignore_index=True)
     if (folder / "cells.csv").exists():
         before = read_rerun(folder)
-        cells = _added(before.cells, cells, ["paper", "artefact", "row"])
-        means = _added(before.means, means, ["paper", "artefact", "row", "dataset"])
+        cells = ledger.added(before.cells, cells, ["paper", "artefact", "row"])
+        means = ledger.added(before.means, means, ["paper", "artefact", "row", "dataset"])
         line = ["paper", *PLACE]
         paid = before.counts.set_index(line)[["calls", "cost"]].reindex(counts[line]).fillna(0)
         counts = counts.assign(**{name: counts[name] + paid[name].to_numpy() for name in paid})
-        counts = _added(before.counts, counts, line)
-        discerned = _added(before.discernment, discerned, ["judge", "dataset"])
+        counts = ledger.added(before.counts, counts, line)
+        discerned = ledger.added(before.discernment, discerned, ["judge", "dataset"])
     ledger.save(cells[COLUMNS], folder / "cells.csv")
     tables = {"means": means, "replies": counts, "discernment": discerned}
     for name, table in tables.items():
@@ -621,9 +621,3 @@ def read_rerun(folder: str | Path) -> Rerun:
     if (path := folder / "discernment.csv").exists():
         run = run._replace(discernment=pd.read_csv(path))
     return run._replace(notice="\n".join(notice))
-
-
-def _added(before, new, key):
-    """Lines of earlier runs that the new ones do not replace, and the new ones."""
-    replaced = pd.MultiIndex.from_frame(before[key]).isin(pd.MultiIndex.from_frame(new[key]))
-    return pd.concat([before[~replaced], new], ignore_index=True)

@@ -18,27 +18,19 @@ class Shown:
         known = [one for one in dir(self) if not one.startswith("_")]
         raise AttributeError(f"{type(self).__name__}: {unknown('name', name, known, most=20)}")
 
-    def _parts(self, *which: Any) -> Iterator[Any]:
+    def _parts(self) -> Iterator[Any]:
         raise NotImplementedError
 
     def __repr__(self):
-        return self._plain()
-
-    def _repr_html_(self):
-        return self._html()
-
-    def _plain(self, *which):
-        parts = self._parts(*which)
         return shown(
             self._between.join(
-                "".join(part) if isinstance(part, tuple) else _text(part) for part in parts
+                "".join(part) if isinstance(part, tuple) else _text(part) for part in self._parts()
             )
         )
 
-    def _html(self, *which):
-        parts = self._parts(*which)
+    def _repr_html_(self):
         return "".join(
-            _paragraph(*part) if isinstance(part, tuple) else _html(part) for part in parts
+            _paragraph(*part) if isinstance(part, tuple) else _html(part) for part in self._parts()
         )
 
 

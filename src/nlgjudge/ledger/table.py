@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from nlgjudge.data.checks import check_known
-from nlgjudge.data.paths import out
+from nlgjudge.data.paths import SAMPLE_NOTICE, out
 from nlgjudge.ledger import live, sentences
 from nlgjudge.ledger.average_audit import printed_averages
 from nlgjudge.ledger.citations import corrections
@@ -103,6 +103,7 @@ class Table(Shown):
         self._searches: dict[str, Search] = {}
         self._sample = False
         self._notes_above: dict[str, Callable[[], Any]] = {}
+        self._followed = ""  # what the run changed whose values are shown above
         self._forget()
 
     def _forget(self):
@@ -390,7 +391,7 @@ class Table(Shown):
         *,
         artefacts: Sequence[str] | None = None,
         **how: Any,
-    ) -> Table | pd.DataFrame:
+    ) -> Table | pd.DataFrame | None:
         """Ask a judge for the rows of a model; its cells join the table.
 
         Parameters
@@ -402,22 +403,25 @@ class Table(Shown):
 
         Returns
         -------
-        Table or pandas.DataFrame
-            Itself, so that a notebook shows the judge's rows; without a judge, the plan by row.
+        Table, pandas.DataFrame or None
+            Itself, with the judge's rows; without a judge, the plan by row. None where the top of a notebook shows it
+            already.
         """
         from nlgjudge.ledger.reruns import rerun  # a committed table needs nothing that asks judges
 
         artefacts = artefacts or self.artefacts
         self.reran = rerun(self._package, artefacts, judge, notebook=self.notebook, **how)
         self._forget()
-        self._follow()
+        above = self._follow()
         if self.reran.cells.empty:
             print(self.reran.notice)
             amounts = self.reran.plan.groupby("row", sort=False).sum(numeric_only=True)
             return amounts.filter(
                 ["requests", "calls", "prompt_tokens", "completion_tokens", "cost"]
             )
-        return self
+        if above:
+            print(self.rerun_answer)
+        return None if above else self
 
     def variants(self) -> pd.DataFrame:
         """The search for the variant of each row, a line each; `family` and `rivals` are numbers of variants."""
@@ -543,7 +547,8 @@ class Table(Shown):
         from nlgjudge.ledger import figures
 
         figure = self._above = self._figure(title, artefacts)
-        if live.show(self._place("figure"), figure, live.until_drawn(figure)):
+        if live.kernel():
+            live.show(self._place("figure"), live.until_drawn(figure))
             figures.plt.close(figure)  # displayed already
         return figure
 
@@ -587,40 +592,42 @@ class Table(Shown):
         return self.check
 
     def shown(self, function: Callable[[], Any]) -> Callable[[], Any]:
-        """Display what a function gives, as a decorator; `write` displays in its place what it gives then."""
+        """Display what a function says of the papers' data, as a decorator; `write` calls it again."""
         self._notes_above[function.__name__] = function
         content = function()
-        if not live.show(self._place(function.__name__), content):
-            live.send(content)
+        live.show(self._place(function.__name__), lambda _: content)
         return function
 
     def _place(self, what):
         return f"{self.notebook or self.paper}/{what}"
 
     def _follow(self):
-        """Show this run's table, and texts about it, in the place of the committed ones."""
-        changes = live.changes(self.notebook)
-        differs = self._has_own and not self._sample and len(self.differences)
-        run = ": ".join([changes] * bool(changes) + [f"{self.check}."] * bool(changes or differs))
-        live.replace(self._place("table"), self._bundle(run))
+        """Show this run's table, and texts about it, in the place of the committed ones; False if none are shown."""
+        self._followed = live.changes(self.notebook)
+        on_sample = {"text/markdown": f"*{SAMPLE_NOTICE.capitalize()}.*"}
         for name, function in self._notes_above.items():
-            live.replace(self._place(name), function())
+            live.replace(self._place(name), on_sample if self._sample else function())
+        return live.replace(self._place("table"), self._bundle())
 
     def _ipython_display_(self):
-        def waiting(changes):
-            until = "the table is the committed one until the cells below have run."
-            return self._bundle(f"{changes}; {until}" if changes else "")
+        live.show(self._place("table"), lambda _: self._bundle())
 
-        live.show(self._place("table"), self._bundle(), waiting) or live.send(self._bundle())
+    def _bundle(self):
+        return {"text/html": self._repr_html_(), "text/plain": repr(self)}
 
-    def _bundle(self, run=""):
-        """What a notebook displays, with what this run changed."""
-        return {"text/html": self._html(run), "text/plain": self._plain(run)}
+    def _this_run(self):
+        """What this run changed, and whether the table is of it; empty for the committed run."""
+        changes = live.changes(self.notebook)
+        if changes != self._followed:
+            return f"{changes}; until the cells below have run, all above the parameters is of another run."
+        if changes or self._has_own and not self._sample and len(self.differences):
+            return ": ".join([changes] * bool(changes) + [f"{self.check}."])
+        return ""
 
-    def _parts(self, run=""):
+    def _parts(self):
         """Claim, verdict and what the judge gave, by their names, and the first table; what a run changed is first."""
         parts = {"Claim": self.claim, "Verdict": self.answer, "Your judge": self.rerun_answer}
-        if run:
+        if run := self._this_run():
             parts = {"This run": run.replace("`", ""), "Your judge": self.rerun_answer, **parts}
         yield from ((f"{name}:", f" {text}") for name, text in parts.items() if text)
         yield self[self.artefacts[0]]

@@ -84,8 +84,6 @@ def readings(cells):
     """The verdicts; where a value of another model differs, whether it is `higher` or `lower`."""
     away = cells["verdict"].isin(["differs", "sign_flipped"])
     away &= cells["evidence"].isin([*ANOTHER_MODEL, "none"])
-    if not away.any():
-        return cells["verdict"]
     higher = cells["difference"] > 0
     return cells["verdict"].mask(away & higher, "higher").mask(away & ~higher, "lower")
 

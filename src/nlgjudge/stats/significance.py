@@ -8,6 +8,7 @@ judge's errors stick to systems, the first test rejects a true null too often fo
 The tests of one table are a family, and Holm's correction covers it, once for each question.
 """
 
+import warnings
 from collections.abc import Sequence
 from itertools import product
 from typing import Literal
@@ -146,8 +147,8 @@ def paired_tests(
         rows.append(row)
     names = [*COLUMNS, *BOUNDS] if interval else COLUMNS
     tests = pd.DataFrame(rows, columns=names)
-    corrected = {f"holm_{swapped}": holm(tests[f"p_{swapped}"]) for swapped in QUESTIONS}
-    return tests.assign(**corrected, family=len(tests))
+    items = holm(tests["p_items"], min((row["smallest_p_items"] for row in rows), default=0))
+    return tests.assign(holm_items=items, holm_systems=holm(tests["p_systems"]), family=len(tests))
 
 
 def _tested(frame, columns, units, has_systems, how):
@@ -157,6 +158,7 @@ def _tested(frame, columns, units, has_systems, how):
         "n": test.n,
         "difference": test.difference,
         "p_items": test.p,
+        "smallest_p_items": 1 / max(test.resamples + (not test.exact), 1),
         "p_systems": np.nan,
         "swaps_of_systems": 0,
         "smallest_p_systems": np.nan,
@@ -174,10 +176,11 @@ def _tested(frame, columns, units, has_systems, how):
     return row | {"p_systems": systems.p, "reason": test.reason or systems.reason}
 
 
-def holm(p_values: Sequence[float] | np.ndarray | pd.Series) -> np.ndarray:
+def holm(p_values: Sequence[float] | np.ndarray | pd.Series, smallest: float = 0.0) -> np.ndarray:
     """Adjust the p-values of a family of tests after Holm (1979).
 
-    A NaN is a test that gave no p: it stays NaN and does not count in the family.
+    A NaN is a test that gave no p: it stays NaN and does not count in the family. `smallest` is what no single p can be
+    below, as 1 / (permutations + 1): a UserWarning says if for that reason no corrected p can be below 0.05.
 
     Raises
     ------
@@ -193,6 +196,12 @@ def holm(p_values: Sequence[float] | np.ndarray | pd.Series) -> np.ndarray:
     if adjusted.ndim != 1 or (adjusted < 0).any() or (adjusted > 1).any():
         raise ValueError(f"expected a list of p-values in [0, 1], got {p_values!r}")
     size = (~np.isnan(adjusted)).sum()
+    if smallest * size >= 0.05:
+        warnings.warn(
+            f"no test can be significant at 5%: {size} corrected together give no p below "
+            f"{min(1, smallest * size):.2g}, so take more permutations, more data or fewer tests",
+            stacklevel=2,
+        )
     order = np.argsort(adjusted)[:size]  # NaN sorts last
     multiplied = adjusted[order] * np.arange(size, 0, -1)
     adjusted[order] = np.minimum(1, np.maximum.accumulate(multiplied))
