@@ -115,7 +115,7 @@ def _of_reruns():
 
 def _year(key: str) -> Any:
     """The year of a paper's first named place of publication, or of an arXiv number, as 23 of 2303.04048."""
-    addresses = paper(key).versions[key].addresses
-    places = " ".join([*addresses, *addresses.values()])
+    published = paper(key).versions[key].addresses
+    places = " ".join([*published, *published.values()])
     ((named, of_number), *_) = re.findall(r"\b20(\d\d)\b|/(\d\d)\d\d\.\d", places)
     return f"20{named or of_number}"
