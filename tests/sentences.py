@@ -33,7 +33,7 @@ SENSELESS = {
     r"(?<![\w.])inf\b": "an infinite value",
     r"\(\s*\)|:\s*[.;]|[,;]\s*[,;.]|\w [,.;](?=\s|$)|\b(?:by|with|from) ?[,;]": "an empty list",
     r"(?<!are )\b(?:[Oo]f|of the|[Aa]ll|[Nn]one of) 0\b(?![.,%]\d| to )": "a share of nothing",
-    r"(?<![\d.\]])([-−+]?\d+(?:\.\d+)?%?) to \1(?![\d.%])": "a range of one number",
+    r"(?<![\d.\]])([-−+]?\d+(?:\.\d+)?%?)\s+to\s+\1(?![\d.%])": "a range of one number",
     r"\b(?:[Mm]ostly|[Mm]any|[Mm]ost)\b[^.;:]{0,25}\b0 of": "a word against its number",
     rf"\b(?:{UP})\b[^.;:]{{0,20}} by [-−]\d": "a rise by a negative number",
     rf"\b(?:{DOWN})\b[^.;:]{{0,20}} by \+\d": "a fall by a positive number",

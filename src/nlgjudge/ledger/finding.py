@@ -30,7 +30,7 @@ _LIBRARIES = ("numpy", "scipy", "pandas", "rouge-score", "nltk")
 COLUMNS = ["key", "text", "value", "low", "high", "n"]
 TEXTS = ("question", "answer", "conditions")
 NOT_COMMITTED = "Nothing is committed for {} yet; `make refresh` copies this run's answer."
-_ONE_NUMBER = re.compile(r"(?<![\w.\]])([-−+]?\d+(?:[.,]\d+)*%?) to \1(?![\w%]|[.,]\d)")
+_ONE_NUMBER = re.compile(r"(?<![\w.\]])([-−+]?\d+(?:[.,]\d+)*%?)\s+to\s+\1(?![\w%]|[.,]\d)")
 _FIELD = re.compile(r"\{([^{}:]+):?([^{}]*)\}")
 _SENTENCE_ENDS = re.compile(r"(?<=[.?!])\s+(?=[A-Z{*`])|\n{2,}")
 
@@ -259,7 +259,7 @@ class Finding:
         committed = Finding(self.name)._repr_mimebundle_()["text/markdown"]
         return (
             f"{notice}\n\n{self._shown(self._run, 'this run', self.values)}\n\n"
-            f"<details><summary>The committed answer</summary>\n\n{committed}\n\n</details>"
+            f"<details><summary>Unfold the committed answer</summary>\n\n{committed}\n\n</details>"
         )
 
     def _repr_mimebundle_(self, **_):
