@@ -18,6 +18,7 @@ from .ledger.printed import published as published
 from .ledger.report import report as report
 from .ledger.reruns import rerun as rerun
 from .ledger.table import Table as Table
+from .papers import alttest as alttest
 from .papers import coascore as coascore
 from .papers import dhp as dhp
 from .papers import geval as geval

@@ -7,7 +7,7 @@ from scipy import stats
 
 from nlgjudge.data import benchmarks, recordings
 from nlgjudge.data.fetch import DataUnavailable
-from nlgjudge.stats import alpha, alternative_annotator_test, ceiling, rater_agreement
+from nlgjudge.stats import alpha, alternative_annotator_test, ceiling
 
 
 def ratings_of(matrix, systems=1):
@@ -78,13 +78,12 @@ def test_alpha_of_perfect_random_and_constant_ratings(metric):
     assert np.isnan(apart.value) and apart[1:] == (0, 2, "no item has two ratings")
 
 
-def test_annotators_by_hand(monkeypatch):
+def test_annotators_by_hand():
     ratings = ratings_of([[1, 1, 2], [3, 4, 4], [5, 5, 5], [2, 2, 4]])
     judge = judged([1.0, 4, 1, 3])
     # Left out r0, accuracy of judge and r0 with r1, r2 per item: (1/2, 1/2), (1, 0), (0, 1), (0, 1/2).
     # r1: (1/2, 1/2), (1/2, 1/2), (0, 1), (0, 1/2). r2: (1, 0), (1/2, 1/2), (0, 1), (0, 0).
-    monkeypatch.setattr(rater_agreement, "MINIMUM", 4)
-    found = alternative_annotator_test(ratings, judge)
+    found = alternative_annotator_test(ratings, judge, minimum=4)
     table = found.per_annotator
     assert table["rho_judge"].tolist() == [2 / 4, 2 / 4, 3 / 4]
     assert table["rho_human"].tolist() == [3 / 4, 4 / 4, 3 / 4]
@@ -97,7 +96,7 @@ def test_annotators_by_hand(monkeypatch):
     assert found[:2] == (0, pytest.approx(7 / 12)) and found[3:] == (4, 0)
     # RMSE of the last item: the judge's 3 is sqrt(1), sqrt(1), 1 from the others, the humans' 2, 2
     # and 4 are sqrt(2), sqrt(2) and 2: the judge wins all three.
-    nearer = alternative_annotator_test(ratings, judge, similarity="rmse").per_annotator
+    nearer = alternative_annotator_test(ratings, judge, similarity="rmse", minimum=4).per_annotator
     assert nearer["rho_judge"].tolist() == [3 / 4, 3 / 4, 3 / 4]
     assert nearer["rho_human"].tolist() == [2 / 4, 3 / 4, 2 / 4]
 

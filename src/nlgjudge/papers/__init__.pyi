@@ -1,3 +1,4 @@
+from . import alttest as alttest
 from . import coascore as coascore
 from . import dhp as dhp
 from . import geval as geval

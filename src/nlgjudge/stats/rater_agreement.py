@@ -191,6 +191,7 @@ def alternative_annotator_test(
     epsilon: float = 0.2,
     similarity: Literal["accuracy", "rmse"] = "accuracy",
     keys: Sequence[str] = ("item_id",),
+    minimum: int = MINIMUM,
 ) -> AnnotatorTest:
     """Test whether a judge represents the annotators as well as each of them does.
 
@@ -210,11 +211,13 @@ def alternative_annotator_test(
         Share of the others with the same score (round a judge's first), or negative RMSE to them.
     keys
         What identifies an instance: ``("item_id", "aspect")`` pools aspects.
+    minimum
+        Instances that an annotator must have to be tested.
 
     Raises
     ------
     ValueError
-        As `alpha` does, for options out of range, and when no annotator has 30 instances.
+        As `alpha` does, for options out of range, and when no annotator has the minimum of instances.
 
     Examples
     --------
@@ -242,7 +245,7 @@ def alternative_annotator_test(
     together = scaled(np.vstack([own[usable], scores[usable].T]))
     own, values = together[0], together[1:].T
     rows = [
-        (rater, *_leave_out(own, values, column, epsilon, similarity))
+        (rater, *_leave_out(own, values, column, epsilon, similarity, minimum))
         for column, rater in enumerate(scores.columns)
     ]
     table = pd.DataFrame(rows, columns=["rater", "n", "rho_judge", "rho_human", "p"])
@@ -250,7 +253,7 @@ def alternative_annotator_test(
     tested = ~np.isnan(p_values)
     if not tested.any():
         raise ValueError(
-            f"expected annotators with {MINIMUM} instances, got at most {table['n'].max()}; check keys"
+            f"expected annotators with {minimum} instances, got at most {table['n'].max()}; check keys"
         )
     adjusted = np.full(len(p_values), np.nan)
     adjusted[tested] = scipy.stats.false_discovery_control(p_values[tested], method="by")
@@ -261,13 +264,13 @@ def alternative_annotator_test(
     return AnnotatorTest(winning_rate, advantage, table, len(values), len(scores) - len(values))
 
 
-def _leave_out(own, values, column, epsilon, similarity):
+def _leave_out(own, values, column, epsilon, similarity, minimum):
     """Number of an annotator's instances, advantage of judge and of annotator, p-value."""
     annotator = values[:, column]
     rated = ~np.isnan(annotator)
     others = np.delete(values, column, axis=1)[rated]  # every instance has one
     n = len(others)
-    if n < MINIMUM:
+    if n < minimum:
         return n, np.nan, np.nan, np.nan
     of_judge = _similarity(own[rated, None], others, similarity)
     of_annotator = _similarity(annotator[rated, None], others, similarity)

@@ -2,7 +2,7 @@
 
 A file registers a reader with the decorator `benchmark`; all files of the folder are found. A reader takes the
 registered `nlgjudge.data.files.Files` and returns rows of items, ratings and released scores, in the order of
-`nlgjudge.data.schema`.
+`nlgjudge.data.schema`, and perhaps the scales of its aspects.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class BenchmarkSpec(NamedTuple):
     about
         One line: what the texts are, and who rated what.
     read
-        Takes `Files` and returns rows of items, ratings and released scores.
+        Takes `Files` and returns rows of items, ratings and released scores, and perhaps scales by aspect.
     expect
         Documents and items that the paper states.
     registered_as
@@ -133,8 +133,9 @@ def read_real(name):
     missing = [entry for entry in files.entries if fetch.local(entry) is None]
     if len(missing) > fetch.WORKERS:  # the reader asks for one after the other
         fetch.read_all(missing, label=name)
-    rows = spec.read(files)
-    return build(name, *rows, files=files.used, left_out=files.left_out, expect=spec.expect)
+    items, ratings, scores, *scales = spec.read(files)
+    kept = {"files": files.used, "left_out": files.left_out, "expect": spec.expect}
+    return build(name, items, ratings, scores, scales=dict(*scales), **kept)
 
 
 def load_together(

@@ -1,0 +1,1 @@
+from .sets import SETS as SETS
