@@ -27,6 +27,13 @@ DIGITS = 6  # of our values in the ledger
 # Groups in which cells count: those for which the paper publishes a number, and the others.
 PUBLISHED = ["exact", "close", "other", "misprint", "not run"]
 UNPUBLISHED = ["dash", "lost", "constant"]
+# What a cell publishes, by its coefficient; others are correlations.
+MEASURES = {
+    "accuracy": "accuracies",
+    "winning_rate": "winning rates",
+    "advantage": "advantages",
+    "similarity": "similarities",
+}
 
 
 def write(rows: pd.DataFrame) -> Path:
@@ -186,8 +193,8 @@ def beside(table: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
 def needs_of(cells: pd.DataFrame, what: Literal["needs", "missing"] = "needs") -> list[str]:
     """Say what each cell that nobody ran needs: the first of its paper's `[[needs]]` that covers it.
 
-    `cells` have `paper, artefact, row, printed`, and `note_printed`, which says why nothing is printed. ``missing`` is
-    short and names no file.
+    `cells` have `paper, artefact, row, dataset, printed`, and `note_printed`, which says why nothing is printed.
+    ``missing`` is short and names no file.
     """
     return [_need(cell, what) for cell in cells.itertuples()]
 
@@ -197,7 +204,7 @@ def _need(cell, what):
         return cell.note_printed
     of = paper(cell.paper)
     for need in of.needs:
-        if need.covers(cell.artefact, cell.row):
+        if need.covers(cell.artefact, cell.row, cell.dataset):
             return getattr(need, what)
     raise ValueError(
         f"papers/{of.key}/paper.toml: no entry of [[needs]] covers {cell.artefact} {cell.row}"
@@ -245,8 +252,9 @@ def group(rows):
 
 
 def measures(rows: pd.DataFrame) -> pd.Series:
-    """What each cell publishes: `correlations`, or `accuracies` for shares of pairs."""
-    return rows["level"].eq(PAIR).map({True: "accuracies", False: "correlations"})
+    """What each cell publishes: `accuracies` for shares of pairs, else by its coefficient, as `correlations`."""
+    of_outputs = rows["coefficient"].map(MEASURES).fillna("correlations")
+    return of_outputs.mask(rows["level"] == PAIR, "accuracies")
 
 
 def cell_counts(rows: pd.DataFrame, by: str | list[str] = "paper") -> pd.DataFrame:

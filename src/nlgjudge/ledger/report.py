@@ -31,7 +31,7 @@ from nlgjudge.stats.correlations import column_of, correlation_table, rounded
 from nlgjudge.stats.intervals import interval_table
 from nlgjudge.stats.judge_agreement import pair_agreement, pair_bias
 from nlgjudge.stats.power_analysis import smallest_detectable
-from nlgjudge.stats.rater_agreement import alpha, ceiling
+from nlgjudge.stats.rater_agreement import MINIMUM, alpha, alternative_annotator_test, ceiling
 from nlgjudge.stats.significance import holm, paired_tests
 
 LEVELS = (
@@ -39,6 +39,9 @@ LEVELS = (
     "it where fewer than half of the documents are ranked by people and every method. Values of different levels "
     "cannot be compared."
 )
+
+# What a judge may be worse by, for its lower cost, by who the raters are (Calderon et al. 2025, section 5).
+MARGINS = {"a crowd": 0.1, "skilled": 0.15, "experts": 0.2}
 
 
 class AspectReport(NamedTuple):
@@ -330,6 +333,7 @@ def _aspect(benchmark, scores, methods, aspect, permutations, seed):
         f"{level.title()} level, {len(outputs)} outputs of {documents} documents: {why}.",
         *(f"Interval of {method}: {said}." for method, said in table["notice"].items() if said),
         *found.notes,
+        *_replacing(ratings, every, [name for name in known if not methods[name]], scale),
     ]
     if len(scale.names) in (0, 2) and not in_pairs:
         labelled, best = every[every["human"].notna() | ~has_ratings], table.index[0]
@@ -340,6 +344,49 @@ def _aspect(benchmark, scores, methods, aspect, permutations, seed):
             labelled = labelled.assign(**both.eq(scale.values[1]).where(both.notna()).astype(float))
         notes += _few(labelled, best, what)
     return AspectReport(level, table, answer, f"{answer} {basis}", notes, height, found.confusion)
+
+
+def _replacing(ratings, scores, judges, scale):
+    """Whether each judge may replace a rater, by the alternative annotator test, or why that cannot be said."""
+    able = (ratings["rater"].value_counts() >= MINIMUM).sum()
+    if not judges:
+        return
+    if able < 3:
+        needs = f"three raters with {MINIMUM} outputs each; these data have {able}"
+        yield f"To say whether a judge may replace a rater takes {needs}."
+        return
+    similarity = "accuracy" if scale.names else "rmse"
+    for name in judges:
+        judge = scores[["item_id", name]].rename(columns={name: "score"})
+        if not (scale.names or judge["score"].dropna().between(*_ends(ratings, scale)).all()):
+            yield f"{name} is not tested against single raters: its scores are on another scale."
+            continue
+        tests = {
+            who: alternative_annotator_test(ratings, judge, epsilon=margin, similarity=similarity)
+            for who, margin in MARGINS.items()
+        }
+        passed = " or ".join(who for who, test in tests.items() if test.winning_rate >= 0.5)
+        may = (
+            f"may replace a rater if the raters are {passed}" if passed else "may replace no rater"
+        )
+        first = tests["a crowd"]
+        raters = first.per_annotator["p"].notna().sum()
+        won = ", ".join(
+            f"{test.winning_rate * raters:.0f} ({who}, {MARGINS[who]:g})"
+            for who, test in tests.items()
+        )
+        yield (
+            f"{name} {may}: it is at least as close to the others as the rater left out in {first.advantage:.0%} of "
+            f"the cases, and wins against {won} of {raters} raters, on {first.n} outputs."
+        )
+    rare = " It hides rare labels: read the recall of each beside it." * bool(scale.names)
+    yield f"The alternative annotator test asks for half of the raters, with a margin by who they are.{rare}"
+
+
+def _ends(ratings, scale):
+    """The lowest and the highest grade that people can give, or gave."""
+    values = scale.values or ratings["score"]
+    return min(values), max(values)
 
 
 class _Compared(NamedTuple):

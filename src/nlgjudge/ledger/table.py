@@ -366,8 +366,8 @@ class Table(Shown):
 
     @property
     def differences(self) -> pd.DataFrame:
-        """Cells of this run that differ from the committed ledger, with both values."""
-        both = self.rows.merge(committed(), on=CELL, suffixes=("", "_committed"))
+        """Cells of this run that differ from the committed ledger, with both values; NaN for what it lacks."""
+        both = self.rows.merge(committed(), on=CELL, how="left", suffixes=("", "_committed"))
         equal = np.isclose(both["ours"], both["ours_committed"], rtol=0, atol=1e-6, equal_nan=True)
         equal &= both["verdict"] == both["verdict_committed"]
         shown = ["published", "ours", "ours_committed", "verdict", "verdict_committed"]

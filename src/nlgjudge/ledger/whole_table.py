@@ -63,6 +63,7 @@ STYLES = [
     {"selector": "th, td", "props": "text-align: center; padding: 2px; white-space: nowrap"},
     {"selector": "caption", "props": "caption-side: bottom; text-align: left"},
 ]
+MOST_COLUMNS = 15  # of a page
 LEGEND = (
     "Published value first, ours second. Green reproduces, red differs, grey has nothing to compare; a cell without "
     "tint has a mark, and a letter if its value is from another model, run or author"
@@ -113,7 +114,12 @@ class PaperTable:
             for value, mark in zip(self.cells["ours"], marks)
         ]
         texts = self.cells["published"].replace("", "–") + between + pd.Series(ours)
-        return laid_out(self.cells.assign(text=texts), "text", HEADS).rename_axis(index=None)
+        return self._laid_out(texts)
+
+    def _laid_out(self, values):
+        """Rows and columns as published; exchanged where few rows have many columns."""
+        wide = laid_out(self.cells.assign(values=values), "values", HEADS).rename_axis(index=None)
+        return wide.T if wide.shape[1] > max(MOST_COLUMNS, 2 * len(wide)) else wide
 
     def _legend(self):
         """What the marks mean, how many cells have them, and what the others need."""
@@ -140,12 +146,12 @@ class PaperTable:
 
     def _repr_html_(self):
         css = "nj-" + tints(self.cells).str.replace(" ", "-")
-        classes = laid_out(self.cells.assign(css=css), "css", HEADS)
-        table = self._wide("<br>").style.set_td_classes(classes)
+        table = self._wide("<br>").style.set_td_classes(self._laid_out(css))
         legend = [shown(line, "html") for line in self._legend()]
         table = table.set_table_styles(STYLES).set_caption("<br>".join(legend))
-        table = table.format_index(escape="html", axis="index")
-        table = table.format_index(titled, axis="columns")
+        heads, rows = ("columns", "index") if table.columns.names[-1] else ("index", "columns")
+        table = table.format_index(escape="html", axis=rows)
+        table = table.format_index(titled, axis=heads)
         # Without a fixed identifier, the HTML would differ between runs.
         return table.set_uuid("_".join(self.cells.loc[0, ["paper", "artefact"]])).to_html()
 

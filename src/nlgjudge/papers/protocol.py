@@ -97,10 +97,12 @@ class Need(NamedTuple):
     needs: str  # in full
     tables: tuple[str, ...] = ()  # that it covers; all where empty
     rows: tuple[str, ...] = ()  # beginnings of the rows' names that it covers; all where empty
+    datasets: tuple[str, ...] = ()  # that it covers; all where empty
 
-    def covers(self, table: str, row: str) -> bool:
-        """Whether it says what a row of a table needs."""
-        return (not self.tables or table in self.tables) and row.startswith(self.rows or "")
+    def covers(self, table: str, row: str, dataset: str) -> bool:
+        """Whether it says what a row of a table needs on a dataset."""
+        here = not self.tables or table in self.tables
+        return here and row.startswith(self.rows or "") and dataset in (self.datasets or [dataset])
 
 
 class Paper(NamedTuple):
