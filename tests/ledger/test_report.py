@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
+from nlgjudge.data.scale import scale_of
 from nlgjudge.data.schema import build
 
 
@@ -141,3 +142,33 @@ def test_nothing_to_compare_is_said():
         nj.report(data, scores, lexical=False).aspects["style"].answer
         == "No method can be compared."
     )
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_a_judge_that_knows_what_raters_guess_may_replace_one(labels):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(5, size=90)
+    noisy = (truth + rng.choice([0, 1, 2], size=(4, 90), p=[0.7, 0.15, 0.15])) % 5
+    keys = [f"i{number}" for number in range(90)]
+    items = [(key, key, "s", "", "", [], "") for key in keys]
+    rows = [
+        (key, "style", f"r{who}", given[n])
+        for who, given in enumerate(noisy)
+        for n, key in enumerate(keys)
+    ]
+    scales = {"style": scale_of({*"abcde"})} if labels else None
+    data = build("mine", items, rows, source="own", scales=scales)
+    judges = pd.DataFrame({"good": truth, "bad": rng.integers(5, size=90)})
+    judges = judges.replace(dict(enumerate("abcde"))) if labels else judges.assign(far=20 * truth)
+
+    def said(data):
+        return "\n".join(
+            nj.report(data, judges.assign(item_id=keys), lexical=False).aspects["style"].notes
+        )
+
+    notes = said(data)
+    assert "good may replace a rater if the raters are a crowd" in notes and "of 4 raters" in notes
+    assert "bad may replace no rater" in notes
+    assert ("rare labels" in notes) == labels and ("far is not tested" in notes) != labels
+    few = dataclasses.replace(data, ratings=data.ratings[data.ratings["rater"] < "r2"])
+    assert "three raters with 30 outputs" in said(few)
