@@ -105,7 +105,7 @@ def _row(cells):
 def _home(site):
     """Put headline numbers, their picture and the first questions into the home page, in place of comments."""
     values = nj.Finding("01_papers").values
-    known = {"all": "correlations", "llmbar": "accuracies"}
+    known = {"all": "correlations", "llmbar": "accuracies", "alttest": "annotator-test values"}
     said = [
         f"{values[f'{paper}, reproduce'].value:,.0f} of {values[f'{paper}, cells'].value:,.0f} published {what}"
         for paper, what in known.items()
