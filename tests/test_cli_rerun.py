@@ -171,7 +171,7 @@ def test_a_rehearsal_counts_documents_has_no_verdicts_and_a_page_of_its_notebook
     book = nbformat.read(folder / "executed" / "geval_table2_topical_chat.ipynb", as_version=4)
     said = reruns.read_rerun(folder).sentences("geval", "table2")[0]
     assert "Table 2, on Topical-Chat: openai:m in the place of 2 rows" in said
-    assert book.cells[1].source.startswith(said) and "is the committed one" in page
+    assert book.cells[1].source.startswith(said) and "This run:" in page
     shown = [str(output) for cell in book.cells for output in cell.get("outputs", [])]
     same = said.rpartition(". Of ")[0]  # that replies are stored by then is the one difference
     assert any(same in text for text in shown)

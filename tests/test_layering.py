@@ -25,17 +25,17 @@ MAY_IMPORT = {
 # the sum rises only where an issue says by how much.
 BOUNDS = {
     "site": (227, 311, 0),
-    "top": (317, 343, 20),
-    "cli": (308, 451, 0),
+    "top": (324, 350, 20),
+    "cli": (293, 439, 0),
     "data": (2_072, 2_603, 7),
     "judging": (2_210, 2_827, 5),
-    "ledger": (3_057, 3_718, 5),
+    "ledger": (3_185, 3_841, 5),
     "metrics": (484, 543, 8),
     "papers": (833, 1_006, 8),
-    "stats": (1_218, 1_583, 13),
+    "stats": (1_221, 1_591, 13),
     "toml": (0, 1_940, 0),
 }
-SUM = (10_726, 15_325, 68)
+SUM = (10_849, 15_451, 68)
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
