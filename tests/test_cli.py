@@ -67,7 +67,7 @@ def test_a_slip_is_named_with_the_near_ones(capsys):
     assert main(["juge"]) == 2
     assert "No such command 'juge'" in capsys.readouterr().err
     assert main(["data", "list", "sumeval"]) == 1
-    assert "benchmarks with files: answer_equivalence" in capsys.readouterr().err
+    assert "benchmarks with files: alttest, answer_equivalence" in capsys.readouterr().err
     assert main(["prompts", "show", "geval/summarization/coherance"]) == 1
     assert "did you mean 'geval/summarization/coherence'" in capsys.readouterr().err
 

@@ -19,7 +19,9 @@ HOSTILE = (
 
 
 def test_there_are_prompts_of_every_paper():
-    assert {prompt(name).paper for name in names()} == set(papers())
+    assert {prompt(name).paper for name in names()} == set(papers()) - {
+        "alttest"
+    }  # whose prompts are pictures
     assert names() == sorted(set(names())) and len(names()) > 40
 
 
