@@ -7,7 +7,7 @@ from scipy import stats
 
 from nlgjudge.data import benchmarks, recordings
 from nlgjudge.data.fetch import DataUnavailable
-from nlgjudge.stats import alpha, alternative_annotator_test, ceiling
+from nlgjudge.stats import alpha, alternative_annotator_test, ceiling, share
 
 
 def ratings_of(matrix, systems=1):
@@ -93,12 +93,26 @@ def test_annotators_by_hand():
     low, middle, high = sorted(p)
     adjusted = (1 + 1 / 2 + 1 / 3) * min(3 * low, 3 / 2 * middle, high)
     assert table["p_adjusted"].min() == pytest.approx(min(1, adjusted))
-    assert found[:2] == (0, pytest.approx(7 / 12)) and found[3:] == (4, 0)
+    assert found[:2] == (0, pytest.approx(7 / 12)) and found[3:5] == (4, 0)
+    assert found.wins.to_numpy().T.tolist() == [[1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 0, 1]]
     # RMSE of the last item: the judge's 3 is sqrt(1), sqrt(1), 1 from the others, the humans' 2, 2
     # and 4 are sqrt(2), sqrt(2) and 2: the judge wins all three.
     nearer = alternative_annotator_test(ratings, judge, similarity="rmse", minimum=4).per_annotator
     assert nearer["rho_judge"].tolist() == [3 / 4, 3 / 4, 3 / 4]
     assert nearer["rho_human"].tolist() == [2 / 4, 3 / 4, 2 / 4]
+
+
+def test_the_interval_of_an_advantage_leaves_out_documents():
+    rng = np.random.default_rng(3)
+    wins = pd.DataFrame(rng.integers(0, 2, (48, 3)), dtype=float)
+    wins.iloc[:30, 2] = np.nan  # a rater of fewer items counts as much as the others
+    items = pd.DataFrame({"doc_id": np.arange(48) // 4})
+    value, low, high, n, reason = share(items, wins)
+    assert (value, n, reason) == (wins.mean().mean(), 48 + 48 + 18, "")
+    without = [wins[items["doc_id"] != one].mean().mean() for one in range(12)]
+    error = np.sqrt(11 / 12 * np.sum((without - np.mean(without)) ** 2)) / (value * (1 - value))
+    logit = np.log(value / (1 - value)) + np.array([-1, 1]) * stats.t.ppf(0.975, 11) * error
+    np.testing.assert_allclose([low, high], 1 / (1 + np.exp(-logit)))
 
 
 def annotators_by_loop(matrix, judge, epsilon, similarity):

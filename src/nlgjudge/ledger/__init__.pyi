@@ -5,3 +5,4 @@ from .ledger import committed as committed
 from .ledger import measures as measures
 from .prose_claims import claims as claims
 from .reruns import read_rerun as read_rerun
+from .verdicts import titled as titled

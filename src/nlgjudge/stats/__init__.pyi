@@ -1,4 +1,5 @@
 from .assisted import assisted_mean as assisted_mean
+from .categories import share as share
 from .correlations import group_correlations as group_correlations
 from .intervals import interval_table as interval_table
 from .judge_agreement import pair_agreement as pair_agreement

@@ -113,10 +113,31 @@ def ranking(scale: Scale) -> str:
     return QUADRATIC if scale.kind == "ordered" and len(scale.names) > 2 else "accuracy"
 
 
-def share(frame: pd.DataFrame, is_right: pd.Series) -> tuple[float, float, float, int, str]:
-    """A share of items as `value, low, high, n, reason`; where `is_right` is NaN, an item does not count."""
-    counts = is_right.astype(float).groupby(frame["doc_id"]).agg(["sum", "count"])
-    return _share(counts["sum"].to_numpy(), counts["count"].to_numpy())
+def share(
+    frame: pd.DataFrame, is_right: pd.Series | pd.DataFrame
+) -> tuple[float, float, float, int, str]:
+    """Give a share of items with its 95% interval, for other documents.
+
+    Parameters
+    ----------
+    frame
+        `doc_id`, with the index of `is_right`.
+    is_right
+        From 0 to 1; where it is NaN, an item does not count. Columns give the mean of their shares, as that over raters.
+
+    Returns
+    -------
+    tuple
+        `value, low, high, n, reason`: NaN for bounds without an interval, and `reason` says why. `n` counts items.
+
+    Examples
+    --------
+    >>> items = pd.DataFrame({"doc_id": range(40)})
+    >>> [round(number, 3) for number in share(items, pd.Series([1, 1, 1, 0] * 10))[:3]]
+    [0.75, 0.585, 0.865]
+    """
+    each = pd.DataFrame(is_right).astype(float).groupby(frame["doc_id"])
+    return _share(each.sum().to_numpy(), each.count().to_numpy())
 
 
 def swapped(differences: np.ndarray) -> float:
@@ -172,20 +193,21 @@ def swapped_kappas(
 
 
 def _share(right, of):
-    """A share with its interval, from the numbers of each document."""
+    """A share with its interval, from the numbers of each document; the mean of shares, of several columns."""
+    right, of = (part.reshape(len(part), -1) for part in (right, of))
     n = int(of.sum())
-    documents = int((of > 0).sum())
+    documents = int(of.any(axis=1).sum())
     if not n:
         return np.nan, np.nan, np.nan, 0, "people give this category to no item"
-    value = float(right.sum() / n)
+    value = float((right.sum(axis=0) / of.sum(axis=0)).mean())
     if value in (0, 1) or n == documents < DOCUMENTS:
         test = scipy.stats.binomtest(round(value * documents), documents)
         ends = test.proportion_ci(method="wilson")
         return value, float(ends.low), float(ends.high), n, ""
     if documents < DOCUMENTS:
         return value, np.nan, np.nan, n, f"fewer than {DOCUMENTS} documents"
-    without = ((right.sum() - right) / (n - of))[of > 0]
-    return _line(value, without, n, least=0.0)
+    without = (right.sum(axis=0) - right) / (of.sum(axis=0) - of)
+    return _line(value, without.mean(axis=1)[of.any(axis=1)], n, least=0.0)
 
 
 def _kappa_line(tables, costs=None):

@@ -77,6 +77,8 @@ class AnnotatorTest(NamedTuple):
         least as close to the others; NaN with too few instances.
     n, n_skipped
         Instances with a judge's score and two or more ratings, and those without.
+    wins
+        An instance a row, a tested annotator a column: 1 where the judge is at least as close to the others.
     """
 
     winning_rate: float
@@ -84,6 +86,7 @@ class AnnotatorTest(NamedTuple):
     per_annotator: pd.DataFrame
     n: int
     n_skipped: int
+    wins: pd.DataFrame
 
 
 def ceiling(
@@ -244,10 +247,11 @@ def alternative_annotator_test(
     usable = own.notna() & (scores.notna().sum(axis=1) > 1)
     together = scaled(np.vstack([own[usable], scores[usable].T]))
     own, values = together[0], together[1:].T
-    rows = [
-        (rater, *_leave_out(own, values, column, epsilon, similarity, minimum))
-        for column, rater in enumerate(scores.columns)
-    ]
+    rows = []
+    wins = {}
+    for column, rater in enumerate(scores.columns):
+        *row, wins[rater] = _leave_out(own, values, column, epsilon, similarity, minimum)
+        rows.append((rater, *row))
     table = pd.DataFrame(rows, columns=["rater", "n", "rho_judge", "rho_human", "p"])
     p_values = table["p"].to_numpy()
     tested = ~np.isnan(p_values)
@@ -261,28 +265,30 @@ def alternative_annotator_test(
     table = table.assign(p_adjusted=adjusted, rejected=rejected)
     winning_rate = float(rejected[tested].mean())
     advantage = float(table["rho_judge"][tested].mean())
-    return AnnotatorTest(winning_rate, advantage, table, len(values), len(scores) - len(values))
+    won = pd.DataFrame(wins, every[usable]).loc[:, tested]
+    return AnnotatorTest(winning_rate, advantage, table, len(values), (~usable).sum(), won)
 
 
 def _leave_out(own, values, column, epsilon, similarity, minimum):
-    """Number of an annotator's instances, advantage of judge and of annotator, p-value."""
+    """Number of an annotator's instances, advantage of judge and of annotator, p-value, the judge's wins."""
     annotator = values[:, column]
     rated = ~np.isnan(annotator)
     others = np.delete(values, column, axis=1)[rated]  # every instance has one
     n = len(others)
+    wins = np.full(len(values), np.nan)
     if n < minimum:
-        return n, np.nan, np.nan, np.nan
+        return n, np.nan, np.nan, np.nan, wins
     of_judge = _similarity(own[rated, None], others, similarity)
     of_annotator = _similarity(annotator[rated, None], others, similarity)
     slack = 1e-9 * max(1, np.nanmax(np.abs(others)))  # rounding of fractional scores breaks no tie
-    judge_wins = (of_judge >= of_annotator - slack).astype(float)
+    wins[rated] = judge_wins = (of_judge >= of_annotator - slack).astype(float)
     annotator_wins = (of_annotator >= of_judge - slack).astype(float)
     differences = annotator_wins - judge_wins
     if np.ptp(differences) == 0:  # no variance, and so no t
         p_value = float(differences[0] >= epsilon)
     else:
         p_value = scipy.stats.ttest_1samp(differences, epsilon, alternative="less").pvalue
-    return n, judge_wins.mean(), annotator_wins.mean(), p_value
+    return n, judge_wins.mean(), annotator_wins.mean(), p_value, wins
 
 
 def _similarity(scores, others, similarity):
