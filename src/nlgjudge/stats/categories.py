@@ -123,7 +123,7 @@ def share(
     frame
         `doc_id`, with the index of `is_right`.
     is_right
-        From 0 to 1; where it is NaN, an item does not count. Columns give the mean of their shares, as that over raters.
+        From 0 to 1; where it is NaN, an item does not count. Columns (of raters) give the mean of their shares.
 
     Returns
     -------
