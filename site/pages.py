@@ -5,13 +5,11 @@ import re
 from pathlib import Path
 
 import itables
-import matplotlib.pyplot as plt
 import pandas as pd
 from itables.javascript import generate_init_offline_itables_html
 
 import nlgjudge as nj
 from nlgjudge.data.paths import root
-from nlgjudge.ledger.figures import SOLID
 from nlgjudge.ledger.known_judges import judges
 from nlgjudge.ledger.ledger import anchor, cell_counts, committed
 from nlgjudge.ledger.printed import tables
@@ -104,38 +102,19 @@ def _row(cells):
 
 def _home(site):
     """Put headline numbers, their picture and the first questions into the home page, in place of comments."""
-    values = nj.Finding("01_papers").values
-    known = {"all": "correlations", "llmbar": "accuracies", "alttest": "annotator-test values"}
-    said = [
-        f"{values[f'{paper}, reproduce'].value:,.0f} of {values[f'{paper}, cells'].value:,.0f} published {what}"
-        for paper, what in known.items()
-    ]
-    wrong = sum(values[f"{paper}, contradict"].value for paper in known)
+    sums = cell_counts(committed().assign(paper="all")).loc["all"]
     questions = [f"- [{q}](questions.md#{name}) {a}" for name, q, a, *_ in _questions()][:5]
     page = site / "index.md"
     text = page.read_text(encoding="utf-8")
-    source = "[their source](../notebooks/01_papers.ipynb)"
-    picture = "Bars of the published cells of each paper, by whether they reproduce, differ, or were not run"
+    picture = "A bar for each paper: the shares of its published cells that reproduce, differ or cannot be checked"
     headline = (
-        f"**{' and '.join(said)} reproduce; {wrong:,.0f} contradict {source}.** The rest differ or could not be "
-        f"checked.\n\n![{picture}](headline.png)"
+        f"**{sums['reproduces']:,} of {sums['cells']:,} published numbers reproduce.** {sums['differs']} differ, "
+        f"{sums['contradicts itself']} contradict themselves, for {sums['by others']} only others have a value, and "
+        f"{sums['not checkable']:,} are [not checkable](../notebooks/01_papers.ipynb).\n\n"
+        f"![{picture}](figures/00_index.png)"
     )
     text = text.replace("<!-- headline -->", headline)
     page.write_text(text.replace("<!-- questions -->", "\n".join(questions)), encoding="utf-8")
-    rows = committed()
-    sizes = cell_counts(rows).rename(index=nj.papers.titles())
-    groups = {
-        "reproduces": sizes["exact"] + sizes["close"],
-        "differs, or rests on others": sizes["other"] + sizes["misprint"],
-        "not run": sizes["not run"],
-    }
-    bars = pd.DataFrame(groups).iloc[::-1]
-    colours = [SOLID["reproduces"], SOLID["differs"], "#bbbbbb"]
-    axis = bars.plot.barh(stacked=True, figsize=(7.5, 1.35), color=colours, width=0.7)
-    axis.set(xlabel="published cells", ylabel="")
-    axis.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
-    axis.figure.savefig(site / "headline.png", dpi=110, bbox_inches="tight")
-    plt.close(axis.figure)
 
 
 def _questions():

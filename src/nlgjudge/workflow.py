@@ -307,12 +307,12 @@ def refresh(say: Callable[[str], object] = print) -> None:
     rows = ledger.committed()
     by_paper = ledger.cell_counts(rows)
     by_measure = ledger.cell_counts(rows.assign(paper="all " + ledger.measures(rows)))
-    by_paper = pd.concat([by_paper, by_measure])
     by_table = ledger.cell_counts(rows, ["paper", "artefact"])
     asked = "questions.html#" + pd.read_csv(root() / "site" / "questions.csv")["anchor"]
     _keep_addresses(root() / "site" / "addresses.txt", [*rows["address"], *asked], say)
-    _write_counts(root() / "README.md", by_paper, say)
-    _write_counts(root() / "paper_tables" / "README.md", by_table, say)
+    _write_counts(
+        root() / "paper_tables" / "README.md", [pd.concat([by_paper, by_measure]), by_table], say
+    )
 
 
 def _parameters(name):
@@ -330,14 +330,17 @@ def _keep_addresses(path, new, say):
     _write(path, text.encode(), say)
 
 
-def _write_counts(path, table, say):
-    """Write a table of counts between the two marks of a Markdown file."""
-    names = table.index.names
-    lines = [[*names, *table], ["---"] * len(names) + ["---:"] * len(table.columns)]
-    for row in table.reset_index().itertuples(index=False):
-        first = [titles().get(value, value) for value in row[: len(names)]]
-        lines.append([*first, *(f"{value:,}" for value in row[len(names) :])])
-    text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+def _write_counts(path, tables, say):
+    """Write tables of counts between the two marks of a Markdown file."""
+    texts = []
+    for table in tables:
+        names = table.index.names
+        lines = [[*names, *table], ["---"] * len(names) + ["---:"] * len(table.columns)]
+        for row in table.reset_index().itertuples(index=False):
+            first = [titles().get(value, value) for value in row[: len(names)]]
+            lines.append([*first, *(f"{value:,}" for value in row[len(names) :])])
+        texts.append("".join(f"| {' | '.join(line)} |\n" for line in lines))
+    text = "\n".join(texts)
     before, _, rest = path.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     if not end:

@@ -1,4 +1,4 @@
-"""Counts of a small ledger by hand; README, summary figure and index show the counts of the committed one."""
+"""Counts of a small ledger by hand; all pages show the same counts of the committed one."""
 
 import re
 
@@ -8,24 +8,23 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
-from nlgjudge import workflow
 from nlgjudge.data.paths import root
 from nlgjudge.ledger.figures import overview
 from nlgjudge.ledger.ledger import cell_counts, committed, group, measures
-from nlgjudge.ledger.verdicts import OF_OTHERS
+from nlgjudge.ledger.verdicts import GROUPS, OF_OTHERS
 
 CSV = root() / "paper_tables" / "ledger.csv"
 CELLS = [  # paper, table, published, verdict, evidence, note, group
-    ("geval", "table1", "0.1", "exact", "recomputed", "", "exact"),
-    ("geval", "table1", "0.1", "exact", "released_scores", "", "exact"),
-    ("geval", "table1", "0.1", "close", "recomputed", "", "close"),
-    ("geval", "table1", "0.1", "sign_flipped", "recomputed", "why", "other"),
-    ("geval", "table2", "0.1", "misprint", "none", "why", "misprint"),
-    ("geval", "table2", "0.1", "not_run", "none", "a model", "not run"),
+    ("geval", "table1", "0.1", "exact", "recomputed", "", "reproduces"),
+    ("geval", "table1", "0.1", "exact", "released_scores", "", "reproduces"),
+    ("geval", "table1", "0.1", "close", "recomputed", "", "reproduces"),
+    ("geval", "table1", "0.1", "sign_flipped", "recomputed", "why", "differs"),
+    ("geval", "table2", "0.1", "misprint", "none", "why", "contradicts itself"),
+    ("geval", "table2", "0.1", "not_run", "none", "a model", "not checkable"),
     ("geval", "table2", "", "not_run", "none", "printed as a dash; level not stated", "dash"),
     # A value of ours beside a number that was lost is no comparison.
     ("dhp", "table4", "", "not_run", "recomputed", "lost in extraction; row recovered", "lost"),
-    ("dhp", "table4", "0.1", "relabelled", "recomputed", "why", "other"),
+    ("dhp", "table4", "0.1", "relabelled", "recomputed", "why", "differs"),
     ("llmbar", "table6", "0.5", "not_run", "none", "a constant of the table", "constant"),
 ]
 
@@ -42,30 +41,20 @@ def test_each_cell_has_one_group(rows):
 
 
 @pytest.mark.parametrize("evidence", OF_OTHERS)
-def test_a_cell_of_another_model_run_or_author_is_neither_exact_nor_close(rows, evidence):
+def test_a_value_of_another_model_run_or_author_neither_reproduces_nor_differs(rows, evidence):
     found = group(rows.assign(evidence=evidence))
-    assert found.tolist() == rows["expected"].replace(["exact", "close"], "other").tolist()
+    expected = rows["expected"].replace(["reproduces", "differs"], "by others")
+    assert found.tolist() == expected.tolist()
 
 
 def test_counts_by_paper_and_table(rows):
     found = cell_counts(rows)
-    columns = [
-        "cells",
-        "exact",
-        "close",
-        "other",
-        "misprint",
-        "not run",
-        "dash",
-        "lost",
-        "constant",
-    ]
-    assert list(found) == columns
+    assert list(found) == ["cells", GROUPS[0], "exact", *GROUPS[1:], "dash", "lost", "constant"]
     assert found.index.tolist() == ["geval", "dhp", "llmbar"]  # the ledger's order
     of_geval, of_dhp, of_llmbar = found.values.tolist()
-    assert of_geval == [6, 2, 1, 1, 1, 1, 1, 0, 0]
-    assert of_dhp == [1, 0, 0, 1, 0, 0, 0, 1, 0]
-    assert of_llmbar == [0, 0, 0, 0, 0, 0, 0, 0, 1]
+    assert of_geval == [6, 3, 2, 1, 1, 0, 1, 1, 0, 0]
+    assert of_dhp == [1, 0, 0, 1, 0, 0, 0, 0, 1, 0]
+    assert of_llmbar == [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
     assert cell_counts(rows, ["paper", "artefact"])["cells"].tolist() == [4, 2, 1, 0]
 
 
@@ -75,23 +64,33 @@ def test_the_committed_column_is_the_group_of_each_cell():
     assert set(rows.loc[rows["published"] == "", "group"]) == {"dash", "lost"}
 
 
-def test_the_readme_has_the_counts_that_pandas_gives():
-    text = (root() / "README.md").read_text(encoding="utf-8")
-    table = text.split(workflow.BEGIN)[1].split(workflow.END)[0].strip().splitlines()
-    shown = [[part.strip() for part in line.strip("|").split("|")] for line in table]
-    shown = pd.DataFrame(shown[2:], columns=shown[0]).set_index("paper")
-    shown = shown.replace(",", "", regex=True).astype(int)
+def outputs_of(notebook):
+    book = nbformat.read(root() / "notebooks" / f"{notebook}.ipynb", as_version=4)
+    data = [output.get("data", {}) for cell in book.cells for output in cell.get("outputs", [])]
+    return "".join(part.get("text/markdown", "") + part.get("text/plain", "") for part in data)
+
+
+def test_every_page_has_the_counts_that_pandas_gives():
+    text = (root() / "paper_tables" / "README.md").read_text(encoding="utf-8")
     cells = pd.read_csv(CSV)
-    for measure, own in cells.groupby(measures(cells)):
-        line = shown.loc[f"all {measure}"]
-        sizes = own.groupby("group").size().reindex(line.index.drop("cells"), fill_value=0)
-        assert line.drop("cells").to_dict() == sizes.to_dict()
-        printed = own["published"].notna() & (own["group"] != "constant")
-        assert line["cells"] == printed.sum()
-    sizes = cells.groupby(["paper", "group"]).size().unstack(fill_value=0)
-    sizes = sizes.rename(index=nj.papers.titles())
-    assert shown.loc[sizes.index, sizes.columns].equals(sizes.rename_axis(None, axis=1))
-    exact = committed().query("group == 'exact'")
+    cells["all"] = "all"
+    cells["measure"] = "all " + measures(cells)
+    published = cells[cells["published"].notna() & (cells["group"] != "constant")]
+    papers, index = outputs_of("01_papers"), re.sub(" +", " ", outputs_of("00_index"))
+    for by in ("paper", "measure", "all"):
+        for key, own in published.groupby(by):
+            sizes = own["group"].value_counts().reindex(GROUPS, fill_value=0)
+            exact = ((own["group"] == GROUPS[0]) & (own["verdict"] == "exact")).sum()
+            numbers = [len(own), sizes.iloc[0], exact, *sizes.iloc[1:]]
+            title = nj.papers.titles().get(key, key)
+            if by != "all":
+                assert f"| {title} | {' | '.join(f'{one:,}' for one in numbers)} |" in text
+            if by != "measure":
+                line = [len(own), *sizes]
+                assert f"| {title} | {' | '.join(f'{one:,}' for one in line)} |" in papers
+            if by == "paper":
+                assert f"{title} {' '.join(map(str, numbers[:3]))}" in index
+    exact = committed().query("group == 'reproduces' and verdict == 'exact'")
     for measure in ("correlations", "accuracies"):
         own = exact[measures(exact) == measure]
         different = own.drop_duplicates(["dataset", "aspect", "level", "coefficient", "ours"])
@@ -105,7 +104,7 @@ def test_the_summary_figure_has_a_bar_for_each_group_and_keeps_others_apart(pape
     rows = committed().query("paper == @paper")
     figure = overview(rows, title="Paper")
     *panels, bars = figure.axes
-    assert [bar.get_width() for bar in bars.patches] == cell_counts(rows).iloc[0, 1:6].tolist()
+    assert [bar.get_width() for bar in bars.patches] == cell_counts(rows).iloc[0][GROUPS].tolist()
     drawn = [sum(len(c.get_offsets()) for c in axis.collections[1::2]) for axis in panels]
     compared = rows[rows["ours"].notna() & (rows["published"] != "")]
     of_others = compared["evidence"].isin(OF_OTHERS).sum()

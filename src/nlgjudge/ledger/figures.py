@@ -14,17 +14,17 @@ from matplotlib.collections import Collection
 from matplotlib.lines import AxLine
 
 from nlgjudge.data.paths import out
-from nlgjudge.ledger.ledger import PUBLISHED, cell_counts
+from nlgjudge.ledger.ledger import cell_counts
 from nlgjudge.ledger.printed import KEY
-from nlgjudge.ledger.verdicts import of_others, titled, was_run
-from nlgjudge.ledger.whole_table import LETTERS, SHOWN, TINTS, tints
+from nlgjudge.ledger.verdicts import GROUPS, of_others, titled, was_run
+from nlgjudge.ledger.whole_table import LETTERS, SHOWN
 from nlgjudge.namespaces import optional
 from nlgjudge.papers.folders import titles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["LOOKS", "STYLE", "coloured", "comparison", "curves", "intervals", "overview", "save"]
+__all__ = ["LOOKS", "STYLE", "comparison", "counts", "curves", "intervals", "overview", "save"]
 sns = optional("seaborn", "notebooks")
 
 # The tints of the tables as dots and lines need them; other verdicts are told by their marker.
@@ -36,8 +36,8 @@ MARKERS = dict(zip(COLOURS, "os^PXv*."))
 GREY = "#737373"
 ANOTHER = {"color": GREY, "marker": "D", "label": "another model or run"}
 OTHERS = dict(zip(LETTERS, "DXs^"))  # markers by evidence
-# By group of cells.
-BARS = [COLOURS["exact"], COLOURS["close"], GREY, COLOURS["misprint"], COLOURS["not_run"]]
+BARS = dict(zip(GROUPS, [SOLID["reproduces"], SOLID["differs"], SOLID[""], GREY, "#dddddd"]))
+TIGHT: Any = {"handlelength": 1, "columnspacing": 1, "handletextpad": 0.4}
 HATCHES = ("", "///")  # of a paper's versions
 # The salt makes the identifiers in an SVG file the same in every run.
 STYLE: Any = {
@@ -361,13 +361,13 @@ def _draw_bars(axis, rows):
     height = 0.8 / len(sizes)
     shares = []
     for nth, (version, count) in enumerate(sizes.iterrows()):
-        places = [place + (nth - (len(sizes) - 1) / 2) * height for place in range(len(PUBLISHED))]
-        style = {"color": BARS, "hatch": HATCHES[nth], "edgecolor": "white"}
-        bars = axis.barh(places, count[PUBLISHED], height, label=titles()[version], **style)
+        places = [place + (nth - (len(sizes) - 1) / 2) * height for place in range(len(GROUPS))]
+        style = {"color": [*BARS.values()], "hatch": HATCHES[nth], "edgecolor": "white"}
+        bars = axis.barh(places, count[GROUPS], height, label=titles()[version], **style)
         axis.bar_label(bars, fmt="{:,.0f}", padding=3)
         of = f" ({titles()[version].split(' (')[-1]}" if len(sizes) > 1 else ""
-        shares.append(f"{count['exact'] + count['close']:,} of {count['cells']:,}{of}")
-    axis.set_yticks(range(len(PUBLISHED)), PUBLISHED)
+        shares.append(f"{count['reproduces']:,} of {count['cells']:,}{of}")
+    axis.set_yticks(range(len(GROUPS)), GROUPS)
     axis.invert_yaxis()
     axis.margins(x=0.18)
     axis.set_xlabel("published cells")
@@ -376,33 +376,24 @@ def _draw_bars(axis, rows):
     return f"{' and '.join(shares)} published cells reproduce"
 
 
-def coloured(cells: pd.DataFrame, *, title: str) -> Figure:
-    """Draw the cells of one `Table` with its tints: the published value above ours, with the mark of its verdict."""
-    rows = [*cells["row"].unique()]
-    heads = [*(cells["aspect"] + "\n" + cells["coefficient"]).unique()]
-    size = 10, 0.36 * len(rows) + 1
-    figure, axis = plt.subplots(figsize=size, layout="constrained")
-    for cell in cells.assign(tint=tints(cells)).itertuples():
-        x, y = heads.index(f"{cell.aspect}\n{cell.coefficient}"), rows.index(cell.row)
-        colour, text = TINTS.get(cell.tint, ("none", "inherit"))
-        axis.add_patch(plt.Rectangle((x - 0.5, y - 0.5), 1, 1, color=colour, lw=0))
-        mark, letter = SHOWN[cell.verdict][0], LETTERS.get(cell.evidence, [""])[0]
-        ours = mark or "–" if pd.isna(cell.ours) else f"{cell.ours:.3f} {mark} {letter}".rstrip()
-        style: Any = {"ha": "center", "va": "center", "fontsize": 7.5, "linespacing": 1.05}
-        style["color"] = text.replace("inherit", "black")
-        axis.text(x, y, f"{cell.published or '–'}\n{ours}", **style)
-    axis.set(xlim=(-0.5, len(heads) - 0.5), ylim=(len(rows) - 0.5, -0.5), title=title)
-    names = ["\n".join(map(titled, head.split("\n"))) for head in heads]
-    axis.set_xticks(range(len(heads)), names, fontsize=8)
-    axis.set_yticks(range(len(rows)), rows, fontsize=8)
-    axis.tick_params(length=0, labeltop=True, labelbottom=False)
-    axis.spines[:].set_visible(False)
-    occurring = {*cells["verdict"], *cells["evidence"]}
-    marks = [
-        f"{mark or 'grey:'} {text}" for key, (mark, _, text) in SHOWN.items() if key in occurring
-    ]
-    letters = [" ".join(LETTERS[kind]) for kind in LETTERS if kind in occurring]
-    figure.supxlabel("   ".join(marks) + "\n" + "   ".join(letters), fontsize=8)
+def counts(rows: pd.DataFrame, *, title: str) -> Figure:
+    """Draw the shares of each paper's published cells by group, with their numbers, as a bar a paper."""
+    sizes = cell_counts(rows).rename(index=titles()).iloc[::-1]
+    with matplotlib.rc_context(STYLE | {"font.size": 12}):
+        figure, axis = plt.subplots(figsize=(8, 0.45 * len(sizes) + 1.4), layout="constrained")
+        start = np.zeros(len(sizes))
+        for name, colour in BARS.items():
+            share = sizes[name] / sizes["cells"]
+            numbers = [f"{one:,}" if part > 0.05 else "" for one, part in zip(sizes[name], share)]
+            bars = axis.barh(sizes.index, share, left=start, color=colour, label=name)
+            dark = matplotlib.colors.rgb_to_hsv(matplotlib.colors.to_rgb(colour))[2] < 0.8
+            axis.bar_label(bars, numbers, label_type="center", color="white" if dark else "black")
+            start += share
+        axis.set(xlim=(0, 1), xticks=[])
+        axis.spines[:].set_visible(False)
+        axis.tick_params(length=0)
+        figure.legend(loc="outside lower center", ncols=len(BARS), frameon=False, **TIGHT)
+        _write_title(figure, title)
     return figure
 
 

@@ -12,7 +12,7 @@ from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use, workplace
 from nlgjudge.data.preferences import PAIR
 from nlgjudge.ledger.average_audit import with_misprints
 from nlgjudge.ledger.printed import KEY, published
-from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, is_constant, of_others
+from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, GROUPS, MISPRINT, is_constant, of_others
 from nlgjudge.papers.folders import paper
 
 if TYPE_CHECKING:
@@ -24,9 +24,11 @@ VALUES = ["ours", "ci_low", "ci_high", "difference"]
 COUNTS = ["n", "n_skipped"]
 ADDED = ["group", "address"]  # to the columns of a part, in the ledger
 DIGITS = 6  # of our values in the ledger
-# Groups in which cells count: those for which the paper publishes a number, and the others.
-PUBLISHED = ["exact", "close", "other", "misprint", "not run"]
-UNPUBLISHED = ["dash", "lost", "constant"]
+UNPUBLISHED = [
+    "dash",
+    "lost",
+    "constant",
+]  # groups of cells for which the paper publishes no number of a judge
 # What a cell publishes, by its coefficient; others are correlations.
 MEASURES = {
     "accuracy": "accuracies",
@@ -88,7 +90,7 @@ def committed(what: Literal["ledger", "reruns"] = "ledger") -> pd.DataFrame:
     Examples
     --------
     >>> committed().groupby(["paper", "group"]).size()["geval"].to_dict()
-    {'close': 3, 'dash': 11, 'exact': 84, 'misprint': 13, 'not run': 105, 'other': 103}
+    {'by others': 93, 'contradicts itself': 13, 'dash': 11, 'differs': 10, 'not checkable': 105, 'reproduces': 87}
     >>> sorted(committed("reruns")["judge"].unique())[-1]
     'unieval'
     """
@@ -237,15 +239,21 @@ def anchor(row: str) -> str:
 
 
 def group(rows):
-    """The group in which each cell counts, of `PUBLISHED` or `UNPUBLISHED`.
+    """The group in which each cell counts, of `GROUPS` or `UNPUBLISHED`.
 
-    A cell that rests on another model, on another run of the metric or on a third party is never ``exact`` or
-    ``close``. Without a published number, the paper has a ``dash``, or the number was ``lost`` in extracting its text.
+    A cell reproduces or differs by the paper's own material; a value of another model, another run of the metric or a
+    third party is ``by others``. Without a published number, the paper has a ``dash``, or the number was ``lost`` in extracting its text.
     A ``constant``, as 0.5 for a random guess, is printed and no result.
     """
-    groups = rows["verdict"].str.replace("_", " ")
-    groups = groups.where(groups.isin(PUBLISHED), "other")
-    groups = groups.mask(of_others(rows) & groups.isin(["exact", "close"]), "other")
+    known = {
+        "exact": GROUPS[0],
+        "close": GROUPS[0],
+        MISPRINT: GROUPS[2],
+        "not_run": GROUPS[4],
+        "": GROUPS[4],
+    }
+    groups = rows["verdict"].map(known).fillna(GROUPS[1])
+    groups = groups.mask(of_others(rows) & groups.isin(GROUPS[:2]), GROUPS[3])
     empty = pd.to_numeric(rows["published"]).isna()
     lost = empty & rows["note"].str.startswith("lost in extraction")
     return groups.mask(empty, "dash").mask(lost, "lost").mask(is_constant(rows), "constant")
@@ -260,12 +268,14 @@ def measures(rows: pd.DataFrame) -> pd.Series:
 def cell_counts(rows: pd.DataFrame, by: str | list[str] = "paper") -> pd.DataFrame:
     """Count the ledger's cells by group, a line for each value of some columns.
 
-    `cells` are the published cells: the sum of `exact, close, other, misprint, not run`; `dash, lost, constant` are
+    `cells` are the published cells, the sum of `GROUPS`; `exact` is a part of `reproduces`. `dash, lost, constant` are
     not in it.
     """
     table = rows.pivot_table(
         index=by, columns="group", values="row", aggfunc="size", fill_value=0, sort=False
     )
-    table = table.reindex(columns=[*PUBLISHED, *UNPUBLISHED], fill_value=0)
-    table.insert(0, "cells", table[PUBLISHED].sum(axis=1))
+    table = table.reindex(columns=[*GROUPS, *UNPUBLISHED], fill_value=0)
+    exact = rows[(rows["group"] == GROUPS[0]) & (rows["verdict"] == "exact")].groupby(by).size()
+    table.insert(1, "exact", exact.reindex(table.index, fill_value=0))
+    table.insert(0, "cells", table[GROUPS].sum(axis=1))
     return table.rename_axis(columns=None)

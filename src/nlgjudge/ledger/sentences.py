@@ -6,13 +6,14 @@ from nlgjudge.ledger.verdicts import EVIDENCE, MISPRINT, OF_OTHERS, is_constant,
 from nlgjudge.papers.folders import paper, titles
 
 CHANCE = "within chance"
-MOST_NAMED = 16  # lines that a sentence names
+MOST_NAMED = 3  # rows that a sentence names
 KINDS = {
     "higher": "higher than published",
     CHANCE: "within chance of it",
     "lower": "lower than published",
 }
 KINDS |= {"": "without an interval"}
+FAR = {"differs": "", "within_ci": " by less than sampling error", "sign_flipped": " by sign"}
 OWN = EVIDENCE[:3]  # from the paper's own material
 # What the values are, of rows for which only others have some.
 OTHERS = {
@@ -52,8 +53,10 @@ def verdict(cells):
 
 
 def _rows(names):
-    """Rows as a sentence has them; a name with a comma in quotation marks."""
-    return listed([f'"{name}"' if "," in name else name for name in names])
+    """The first rows as a sentence has them; a name with a comma in quotation marks."""
+    named = [f'"{name}"' if "," in name else name for name in names]
+    more = len(named) - MOST_NAMED
+    return listed([*named[:MOST_NAMED], f"{more} more"] if more > 0 else named)
 
 
 def _own(cells, own):
@@ -75,8 +78,11 @@ def _own(cells, own):
         lacks = cells["verdict"].eq("not_run") & cells["row"].isin(whole)
         text += f": {_rows(whole)}, every cell" + " that was computed" * bool(lacks.any())
     yield text
-    for row in rows.drop(whole).itertuples():
+    missed = rows.drop(whole)
+    for row in missed[:MOST_NAMED].itertuples():
         yield from _missed(row, own.loc[own["row"] == row.Index, "verdict"])
+    if len(missed) > MOST_NAMED:
+        yield f"{len(missed) - MOST_NAMED} more reproduce in part"
 
 
 def _missed(row, verdicts):
@@ -86,10 +92,13 @@ def _missed(row, verdicts):
         yield f"No variant explains {row.Index}: the nearest gives {row.exact} of {row.cells} cells exactly"
     if "relabelled" in counts:
         moved = counts.pop("relabelled")
-        yield f"{row.Index} reproduces under another label in {moved} of {row.cells} cells"
+        yield f"{row.Index}: {moved} of {row.cells} cells have another coefficient's value"
     if len(counts):
-        kinds = ", ".join(f"{count} {titled(kind)}" for kind, count in counts.items())
-        yield f"{row.Index} does not reproduce in {counts.sum()} of {row.cells} cells ({kinds})"
+        kinds = [
+            f"{count} {'differs' if count == 1 else 'differ'}{FAR[kind]}"
+            for kind, count in counts.items()
+        ]
+        yield f"{row.Index}: {row.good} of {row.cells} cells reproduce, {listed(kinds)}"
 
 
 def _misprints(wrong):
@@ -104,7 +113,7 @@ def _misprints(wrong):
 def _of_others(rows):
     """Rows for which only others have values."""
     if len(rows):
-        yield f"Values that confirm nothing: {_grouped(rows['row'], rows['evidence'].map(OTHERS))}"
+        yield f"By others: {_grouped(rows['row'], rows['evidence'].map(OTHERS))}"
 
 
 def _missing(cells):
@@ -114,7 +123,7 @@ def _missing(cells):
         judged = cells["ours"].notna() & cells["verdict"].ne("")  # not those of a rehearsal
         partly = rest["row"].isin(cells.loc[judged, "row"])
         names = rest["row"].mask(partly, "parts of " + rest["row"])
-        yield f"Missing: {_grouped(names, needs_of(rest, 'missing'))}"
+        yield f"Not checkable: {_grouped(names, needs_of(rest, 'missing'))}"
 
 
 def _grouped(rows, kinds):
@@ -164,8 +173,8 @@ def _readings(means, names):
     parts = []
     for kind, said in KINDS.items():
         if (of_kind := means["reading"] == kind).any():
-            listed = f": {_rows(names[of_kind])}" if len(means) <= MOST_NAMED else ""
-            parts.append(f"{said} ({of_kind.sum()} of {len(means)}){listed}")
+            share = f"{of_kind.sum()} of {len(means)}"
+            parts.append(f"{said} ({share}): {_rows(names[of_kind])}")
     text = "; ".join(parts)
     return text[0].upper() + text[1:]
 

@@ -24,6 +24,8 @@ COLUMNS = [
     "note",
 ]
 MISPRINT = "misprint"  # seen in the print alone
+# What a published cell is, in the same words on every page: of the first, `exact` and `close` are grades.
+GROUPS = ["reproduces", "differs", "contradicts itself", "by others", "not checkable"]
 _CONSTANT = "a constant of the table"  # how the note of such a cell begins
 EVIDENCE = [
     "recomputed",

@@ -8,12 +8,13 @@ import pandas as pd
 from nlgjudge.data.markup import shown
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.ledger.comparison import laid_out
-from nlgjudge.ledger.ledger import beside, best, committed
+from nlgjudge.ledger.ledger import beside, best, committed, group
 from nlgjudge.ledger.printed import published
 from nlgjudge.ledger.verdicts import (
     ANOTHER_MODEL,
     ANOTHER_RUN,
     EVIDENCE,
+    GROUPS,
     OF_OTHERS,
     THIRD_PARTY,
     of_others,
@@ -30,14 +31,14 @@ TINTS = {
 }
 # By verdict: mark, tint and meaning.
 SHOWN = {
-    "exact": ("✓", "reproduces", "same digits"),
-    "close": ("≈", "reproduces", "at most 0.01 away"),
-    "relabelled": ("⇄", "", "matches another coefficient than its label"),
-    "within_ci": ("~", "", "published value in our 95% interval"),
+    "exact": ("✓", "reproduces", "reproduces: same digits"),
+    "close": ("≈", "reproduces", "reproduces: at most 0.01 away"),
+    "relabelled": ("⇄", "", "differs: has another coefficient's value"),
+    "within_ci": ("~", "", "differs within our 95% interval"),
     "differs": ("✗", "differs", "differs"),
-    "sign_flipped": ("±", "differs", "matches with the other sign"),
-    "misprint": ("!", "", "published average contradicts its own row"),
-    "not_run": ("", "no value", "not computed"),
+    "sign_flipped": ("±", "differs", "differs by its sign"),
+    "misprint": ("!", "", "contradicts itself: an average that its row does not give"),
+    "not_run": ("", "no value", "not checkable"),
     "": ("·", "", "rehearsal without a verdict"),
 }
 SIDES = {"higher": ("#bfdff0", "#000000"), "lower": ("#c98a1b", "#000000")}  # of `OF_MODELS`
@@ -48,10 +49,10 @@ OF_MODELS = {
 }
 # A letter after the mark: the value is not computed from the paper's own material.
 LETTERS = {
-    ANOTHER_RUN: ("o", "another run of the metric"),
-    "rejudged": ("r", "the paper's protocol with another model"),
-    "substitute_judge": ("s", "another model's recorded replies"),
-    THIRD_PARTY: ("t", "computed and published by others"),
+    ANOTHER_RUN: ("o", "by others: another run of the metric"),
+    "rejudged": ("r", "by others: another model, asked as in the paper"),
+    "substitute_judge": ("s", "by others: another model's recorded replies"),
+    THIRD_PARTY: ("t", "by others: computed and published"),
 }
 STYLES = [
     {
@@ -65,8 +66,8 @@ STYLES = [
 ]
 MOST_COLUMNS = 15  # of a page
 LEGEND = (
-    "Published value first, ours second. Green reproduces, red differs, grey has nothing to compare; a cell without "
-    "tint has a mark, and a letter if its value is from another model, run or author"
+    "Published value first, ours second. Green reproduces, red differs, grey is not checkable; a cell without tint has "
+    "a mark, and a letter if its value is by others"
 )
 
 
@@ -122,16 +123,18 @@ class PaperTable:
         return wide.T if wide.shape[1] > max(MOST_COLUMNS, 2 * len(wide)) else wide
 
     def _legend(self):
-        """What the marks mean, how many cells have them, and what the others need."""
-        counts = readings(self.cells).value_counts()
+        """What the marks mean, how many cells are what, and what the others need."""
+        verdicts = set(readings(self.cells))
         marks = [
-            f"{mark or '–'} {meaning} ({counts[verdict]})"
+            f"{mark or '–'} {meaning}"
             for verdict, (mark, _, meaning) in (SHOWN | OF_MODELS).items()
-            if verdict in counts
+            if verdict in verdicts
         ]
+        groups = group(self.cells).value_counts()
+        sums = ", ".join(f"{name} {groups[name]}" for name in GROUPS if name in groups)
         kinds = set(self.cells["evidence"])
         marks += [f"{mark} {meaning}" for kind, (mark, meaning) in LETTERS.items() if kind in kinds]
-        lines = [f"{LEGEND}. {'; '.join(marks)}."]
+        lines = [f"{LEGEND}. Cells: {sums}. {'; '.join(marks)}."]
         lacking = self.cells[self.cells["ours"].isna() & (self.cells["published"] != "")]
         lacking = lacking[lacking["verdict"].isin(["not_run", ""])]
         some = set(self.cells.loc[self.cells["ours"].notna(), "row"])
