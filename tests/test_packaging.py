@@ -1,6 +1,7 @@
 """The dependency lists agree with one another and with the imports, and a wheel works on its own."""
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -8,10 +9,14 @@ import sys
 import sysconfig
 import tomllib
 from importlib.metadata import packages_distributions
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 import yaml
+from jsonschema import Draft7Validator
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
@@ -174,3 +179,19 @@ def test_a_wheel_alone_loads_asks_a_judge_and_correlates(tmp_path):
     assert done.stdout.rstrip().rsplit("\n", 1)[-1].startswith(str(site))
     assert (tmp_path / ".cache" / "nlgjudge" / "replies.sqlite").is_file()
     assert not [*(tmp_path / "elsewhere").iterdir()]
+
+
+def test_the_workflow_file_follows_the_published_schema():
+    """It runs a target of make, on versions of Python that the package accepts."""
+    workflow = yaml.safe_load((root() / ".github/workflows/check.yml").read_text(encoding="utf-8"))
+    (job,) = workflow["jobs"].values()
+    accepted = SpecifierSet(PROJECT["requires-python"])
+    assert all(f"{python}.9" in accepted for python in job["strategy"]["matrix"]["python"])
+    assert "make test" in [step.get("run") for step in job["steps"]]
+    home = find_spec("check_jsonschema")
+    if home is None:
+        pytest.skip("needs check-jsonschema: make served")
+    folder = Path(home.submodule_search_locations[0]) / "builtin_schemas" / "vendor"
+    schema = json.loads((folder / "github-workflows.json").read_text(encoding="utf-8"))
+    workflow["on"] = workflow.pop(True)  # YAML 1.1 reads the key "on" so
+    assert [error.message for error in Draft7Validator(schema).iter_errors(workflow)] == []

@@ -275,7 +275,7 @@ def test_a_further_papers_table_breaks_nothing(further):
     assert nj.paper("further").artefacts["table1"].what == "headlines"
     verdict = nj.Table("further", "table1").answer
     assert verdict.startswith("None of 3 published cells is computed here")
-    assert verdict.endswith("Missing: texts (Overlap); the judge (Judge).")
+    assert verdict.endswith("Not checkable: texts (Overlap); the judge (Judge).")
     # The facts of the other papers are about the other papers.
     test_every_table_and_cell_is_there()
     test_most_papers_print_three_decimals()

@@ -1,5 +1,6 @@
 """A published table as one object: what is committed, what a run computes, and what a judge gives."""
 
+import re
 from functools import cache
 
 import pandas as pd
@@ -77,8 +78,10 @@ def test_every_verdict_counts_what_the_ledger_has(paper, artefact):
         assert verdict.startswith(f"{good} of {len(cells)} published cells reproduce")
     else:
         assert verdict.startswith(f"None of {len(cells)} published cells")
-    for row in cells.loc[cells["ours"].isna() & (cells["aspect"] != "AVG"), "row"].unique():
-        assert row in verdict.partition("Missing: ")[2]
+    lacking = cells.loc[cells["ours"].isna() & (cells["aspect"] != "AVG"), "row"].unique()
+    said = verdict.partition("Not checkable: ")[2]
+    more = sum(map(int, re.findall(r"and (\d+) more", said)))
+    assert sum(row in said for row in lacking) + more >= len(lacking)
 
 
 def test_an_unknown_paper_table_or_cell_is_refused():

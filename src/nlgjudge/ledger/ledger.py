@@ -242,18 +242,13 @@ def group(rows):
     """The group in which each cell counts, of `GROUPS` or `UNPUBLISHED`.
 
     A cell reproduces or differs by the paper's own material; a value of another model, another run of the metric or a
-    third party is ``by others``. Without a published number, the paper has a ``dash``, or the number was ``lost`` in extracting its text.
-    A ``constant``, as 0.5 for a random guess, is printed and no result.
+    third party is ``by others``. Without a published number, the paper has a ``dash``, or the number was ``lost`` in
+    extracting its text. A ``constant``, as 0.5 for a random guess, is printed and no result.
     """
-    known = {
-        "exact": GROUPS[0],
-        "close": GROUPS[0],
-        MISPRINT: GROUPS[2],
-        "not_run": GROUPS[4],
-        "": GROUPS[4],
-    }
-    groups = rows["verdict"].map(known).fillna(GROUPS[1])
-    groups = groups.mask(of_others(rows) & groups.isin(GROUPS[:2]), GROUPS[3])
+    reproduces, differs, contradicts, others, unchecked = GROUPS
+    known = {"exact": reproduces, "close": reproduces, MISPRINT: contradicts}
+    groups = rows["verdict"].map(known | dict.fromkeys(("not_run", ""), unchecked)).fillna(differs)
+    groups = groups.mask(of_others(rows) & groups.isin([reproduces, differs]), others)
     empty = pd.to_numeric(rows["published"]).isna()
     lost = empty & rows["note"].str.startswith("lost in extraction")
     return groups.mask(empty, "dash").mask(lost, "lost").mask(is_constant(rows), "constant")
