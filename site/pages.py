@@ -17,9 +17,16 @@ from nlgjudge.ledger.sentences import verdict
 from nlgjudge.ledger.verdicts import titled
 
 CELL = ["dataset", "level", "aspect", "coefficient"]
-JUDGES = "judge benchmark aspect level coefficient value interval cost prompt replies people kind date source note"
-# US dollars for a million prompt and completion tokens: an example, as in judges.md.
-PRICE = (0.15, 0.6)
+JUDGES = "judge benchmark aspect level coefficient agreement people tokens prompt replies kind date source note"
+MOST = 12  # judges of a benchmark in the page's first tables
+TASKS = {
+    "Summaries": ["summeval", "newsroom", "realsumm"],
+    "Is a summary consistent with its article?": ["qags"],
+    "Replies in a dialogue": ["topical_chat"],
+    "Stories": ["openmeva"],
+    "Sentences from data": ["bagel"],
+    "Which of two outputs follows the instruction?": ["natural", "adversarial"],
+}
 BUNDLE = Path(itables.__file__).parent / "html" / "dt_bundle.js"
 # Lines of the index's first output: a question, its place there, and the short answer.
 QUESTION = re.compile(r"^- \[(?P<question>[^\]]+)\]\(#(?P<place>[^)]+)\) (?P<answer>.*)$", re.M)
@@ -33,15 +40,48 @@ def write(site):
         path.write_text(_table_page(paper, artefact), encoding="utf-8")
     (site / "tables" / "index.md").write_text(_list_of_tables(), encoding="utf-8")
     (site / "questions.md").write_text(_questions_page(), encoding="utf-8")
-    known = judges(PRICE).round(3)
-    known["interval"] = nj.ledger.with_interval(known, "value", digits=3).str.partition(" ")[2]
-    first = (known["aspect"] == "AVG") & known["coefficient"].isin(["spearman", "accuracy"])
-    known["first"] = first & (known["interval"] != "")
-    known = known.sort_values(["first", "benchmark", "value"], ascending=False)
-    shown = known[JUDGES.split()].rename(columns={"cost": "cost ($)"}).astype(object).fillna("")
-    table = sortable(shown, on_demand=["note"])
-    (site / "judges_table.html").write_text(table, encoding="utf-8")
+    _judges_page(site)
     _home(site)
+
+
+def _judges_page(site):
+    """The judges by task, then all of them to search and sort."""
+    words = pd.read_csv(root() / "site" / "prompts.csv", keep_default_na=False)
+    words = words.set_index("prompt")["words"]
+    known = judges().round(3)
+    known = known.assign(prompt=known["prompt"].map(words))
+    known["agreement"] = nj.ledger.with_interval(known, "value")
+    known["tokens"] = [
+        "–" if pd.isna(read) else f"{read:,.0f} + {written:,.0f}"
+        for read, written in zip(known["prompt_tokens"], known["completion_tokens"])
+    ]
+    parts = []
+    for task, names in TASKS.items():
+        parts.append(f"### {task}")
+        for name in names:
+            parts += _best(known[known["benchmark"] == name], name)
+    page = site / "judges.md"
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text.replace("<!-- tables -->", "\n\n".join(parts)), encoding="utf-8")
+    shown = known.sort_values(["benchmark", "value"], ascending=[True, False])[JUDGES.split()]
+    table = sortable(shown.astype(object).fillna(""), on_demand=["note"])
+    (site / "judges_table.html").write_text(table, encoding="utf-8")
+
+
+def _best(rows, name):
+    """The judges of a benchmark at the level at which most have a value, the best ones first."""
+    rows = rows[rows["coefficient"].isin(["spearman", "accuracy"])]
+    aspect = "AVG" if (rows["aspect"] == "AVG").any() else rows["aspect"].mode()[0]
+    rows = rows[rows["aspect"] == aspect]
+    level = rows["level"].mode()[0]
+    rows = rows[rows["level"] == level].sort_values("value", ascending=False)
+    what = "mean over aspects" if aspect == "AVG" else aspect.replace("_", " ")
+    more = f", the first {MOST} of {len(rows)}" if len(rows) > MOST else ""
+    yield f"**{titled(name)}**: {titled(rows['coefficient'].iloc[0])}, {level} level, {what}{more}."
+    columns = ["judge", "prompt", "agreement", "tokens", "replies", "kind", "source"]
+    lines = [columns, ["---"] * len(columns)]
+    lines += [[_plain(str(one)) for one in row] for row in rows[columns].head(MOST).to_numpy()]
+    yield "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _list_of_tables():

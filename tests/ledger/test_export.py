@@ -53,7 +53,7 @@ def test_a_value_that_rests_on_a_wrong_reading_says_so(records):
 
 def test_a_value_that_is_only_published_is_in_the_table_and_not_exported(records):
     judges = nj.ledger.judges()
-    published = judges[judges["kind"] == "published, not checked"]
+    published = judges[judges["kind"] == "published, not checkable"]
     assert published["ci_low"].isna().all() and len(published)
     kinds = {
         result["generation_config"]["additional_details"]["kind"]
@@ -77,9 +77,13 @@ def test_the_cost_of_a_prompt_is_that_of_a_reruns_plan():
     how = {"source": "real", "limit": 20, "price": price, "plan_only": True}
     plan = nj.rerun("llmbar", "table2", {row: ""}, **how).plan.query("dataset == 'natural'")
     assert plan["ratings"].tolist() == [40] and plan["requests"].tolist() == [60]
-    known = nj.ledger.judges(price).query("prompt == 'llmbar/metrics'").set_index("benchmark")
+    known = nj.ledger.judges({"gpt-4-0613": price})
+    assert known.loc[known["judge"] != "gpt-4-0613", "cost"].isna().all()
+    known = known.query("prompt == 'llmbar/metrics' and judge == 'gpt-4-0613'").set_index("benchmark")
     each = 1000 * plan["cost"].item() / plan["ratings"].item()
     assert known.loc["natural", "cost"].unique() == pytest.approx([each], rel=1e-3)
     sets = [known.loc[name, "cost"].iloc[0] for name in ("neighbor", "gptinst", "gptout", "manual")]
     assert known.loc["adversarial", "cost"].unique() == pytest.approx([sum(sets) / 4])
     assert nj.ledger.judges()["cost"].isna().all()
+    with pytest.raises(ValueError, match="no judge 'gpt-4'"):
+        nj.ledger.judges({"gpt-4": price})

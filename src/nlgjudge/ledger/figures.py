@@ -65,6 +65,27 @@ LOOKS = {
     "#d8c27a": "p",
     "#b79ad6": "d",
 }
+# In the order of `LOOKS`, so that an aspect looks the same in every figure.
+ASPECTS = [
+    "coherence",
+    "consistency",
+    "fluency",
+    "relevance",
+    "informativeness",
+    "naturalness",
+    "engagingness",
+    "groundedness",
+    "quality",
+    "overall",
+    "understandability",
+]
+
+
+def _looks(names):
+    """Colour and marker of each name: an aspect has its own, others those that are free."""
+    own = {name: look for name, look in zip(ASPECTS, LOOKS.items()) if name in names}
+    free = cycle([look for look in LOOKS.items() if look not in own.values()])
+    return {name: own.get(name) or next(free) for name in names}
 
 
 def comparison(rows: pd.DataFrame, *, title: str, notice: str = "") -> Figure:
@@ -88,7 +109,7 @@ def comparison(rows: pd.DataFrame, *, title: str, notice: str = "") -> Figure:
         return figure
     several = [name for name in ("dataset", "aspect") if rows[name].nunique() > 1]
     group = rows[several or ["aspect"]].map(titled).agg(", ".join, axis=1)
-    looks = dict(zip(group.unique(), cycle(LOOKS.items())))
+    looks = _looks(group.unique())
     rows = rows.assign(
         published=rows["published"].astype(float),
         away=1000 * rows["difference"],
@@ -200,7 +221,8 @@ def curves(
         As for `comparison`.
     """
     values = list(frame[column].unique())
-    colours, markers = [dict(zip(frame[hue].unique(), one)) for one in (LOOKS, LOOKS.values())]
+    looks = _looks(frame[hue].unique())
+    colours, markers = ({name: look[which] for name, look in looks.items()} for which in (0, 1))
     look = {"palette": colours, "style": hue, "markers": markers, "errorbar": ("sd", 2)}
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
         size = 2.7 * len(values), 3.6
@@ -240,7 +262,7 @@ def intervals(
     panels = list(frame[column].unique())
     labels = list(frame["label"].unique())
     groups = list(frame["group"].unique())
-    looks = dict(zip(groups, cycle(LOOKS.items())))
+    looks = _looks(groups)
     size = (2.6 * len(panels), 1.9 + 0.27 * len(labels))
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
         figure, axes = _panels(1, len(panels), size, sharex=True, sharey=True)

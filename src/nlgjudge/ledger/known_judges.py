@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
+from nlgjudge.data.checks import check_known
 from nlgjudge.data.paths import root, use
 from nlgjudge.data.recordings import RECORDINGS, RecordingSpec
 from nlgjudge.ledger.ledger import addresses, committed
@@ -16,27 +16,28 @@ from nlgjudge.ledger.verdicts import EVIDENCE, THIRD_PARTY
 from nlgjudge.papers.folders import averages, paper, titles
 
 COLUMNS = ["judge", "prompt", "benchmark", "aspect", "level", "coefficient", "replies", "value"]
-COLUMNS += ["ci_low", "ci_high", "people", "cost", "kind", "date", "source", "note", "address"]
+COLUMNS += ["ci_low", "ci_high", "people", "prompt_tokens", "completion_tokens", "cost", "kind"]
+COLUMNS += ["date", "source", "note", "address"]
 # By the evidence for a value: whose judge it is.
 KINDS = {
     "released_responses": "the paper's own",
     "released_scores": "the paper's own",
     "rejudged": "kept rerun",
     "substitute_judge": "recorded by others",
-    "published": "published, not checked",
+    "published": "published, not checkable",
     THIRD_PARTY: "computed by others",
 }
 _PLACE = ["dataset", "aspect", "level", "coefficient"]
 _ASKED = ["dataset", "prompt", "replies"]
 
 
-def judges(price: Sequence[float] = ()) -> pd.DataFrame:
+def judges(prices: Mapping[str, Sequence[float]] = {}) -> pd.DataFrame:
     """List what agreement with people is known of each judge, prompt and benchmark.
 
     Parameters
     ----------
-    price
-        Of a million prompt and a million completion tokens, for the column `cost`.
+    prices
+        By judge, of a million prompt and a million completion tokens: ``{"gpt-4o": (2.5, 10)}``. Others have no cost.
 
     Returns
     -------
@@ -44,8 +45,8 @@ def judges(price: Sequence[float] = ()) -> pd.DataFrame:
         `judge` (the model), `prompt` (a name for `nlgjudge.prompt`; empty where it is not registered), `benchmark`,
         `aspect` (``AVG`` for a mean), `level`, `coefficient`, `replies` per item, `value` with its 95% interval
         (`ci_low, ci_high`; NaN without one), `people` (a single rater's agreement with the others, NaN if unknown),
-        `cost` of asking this prompt for 1,000 ratings, both orders of a pair being two (an estimate, as of a rerun's
-        plan; NaN without `price` or for a prompt that no published row uses),
+        `prompt_tokens, completion_tokens` of a rating with this prompt (an estimate, as of a rerun's plan; NaN for a
+        prompt that no published row uses), `cost` of 1,000 ratings, both orders of a pair being two,
         `kind` (the paper's own judge, recorded by others, a kept rerun, computed by others, or published and not
         checked), `date` (the year), `source`, the ledger's `note`, and the `address` of the
         published row on the site.
@@ -61,18 +62,23 @@ def judges(price: Sequence[float] = ()) -> pd.DataFrame:
     found = found.drop_duplicates(["judge", "prompt", "kind", *_PLACE])
     path = use(root() / "paper_tables" / "reproducibility" / "ceilings.csv")
     found = found.merge(pd.read_csv(path), on=_PLACE, how="left")
-    found = found.merge(_costs(*price or (math.nan, math.nan)), on=_ASKED, how="left")
+    found = found.merge(_tokens(), on=_ASKED, how="left")
+    for name in prices:
+        check_known("judge", name, found["judge"].unique())
+    read, written = (
+        found["judge"].map({name: one[n] for name, one in prices.items()}) for n in (0, 1)
+    )
+    found["cost"] = (found["prompt_tokens"] * read + found["completion_tokens"] * written) / 1e3
     return found.rename(columns={"dataset": "benchmark"})[COLUMNS]
 
 
-def _costs(read, written):
-    """Cost of 1,000 ratings by dataset, prompt and replies; of an average of datasets, their mean."""
+def _tokens():
+    """Tokens of a rating by dataset, prompt and replies; of an average of datasets, their mean."""
     tokens = pd.read_csv(use(root() / "paper_tables" / "reproducibility" / "tokens.csv"))
-    tokens["cost"] = (tokens["prompt_tokens"] * read + tokens["completion_tokens"] * written) / 1e3
     parts = [tokens]
     for name, datasets in averages().items():
         parts.append(tokens[tokens["dataset"].isin(datasets)].assign(dataset=name))
-    return pd.concat(parts).groupby(_ASKED, as_index=False)["cost"].mean()
+    return pd.concat(parts).groupby(_ASKED, as_index=False).mean(numeric_only=True)
 
 
 def _of_papers():
