@@ -99,6 +99,25 @@ def site(source, tmp_path_factory):
     return html
 
 
+def test_the_sidebar_has_short_groups_of_short_titles():
+    text = (root() / "site" / "index.md").read_text(encoding="utf-8")
+    groups = [block.split("\n\n")[1].splitlines() for block in text.split("```{toctree}")[1:]]
+    assert len(groups) > 5
+    for lines in groups:
+        lines = [line for line in lines if line != "```"]
+        assert len(lines) <= 8
+        assert all(len(line.partition(" <")[0].split()) <= 5 for line in lines)
+
+
+def test_the_judges_are_listed_by_task_without_a_price(site):
+    page = (site / "site" / "judges.html").read_text(encoding="utf-8")
+    text = re.sub(r"<[^>]+>", " ", page.partition("<article")[2])
+    assert "Find your task" in text.partition("Summaries")[0]
+    assert "$" not in text.partition("All judges, aspects")[0]
+    words = pd.read_csv(root() / "site" / "prompts.csv", keep_default_na=False)["prompt"]
+    assert {*nj.ledger.judges()["prompt"]} <= {*words}
+
+
 @pytest.fixture(scope="module")
 def plain(source, tmp_path_factory):
     """A folder whose `notebooks` has a page for each, made by nbconvert."""

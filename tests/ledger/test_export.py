@@ -79,7 +79,9 @@ def test_the_cost_of_a_prompt_is_that_of_a_reruns_plan():
     assert plan["ratings"].tolist() == [40] and plan["requests"].tolist() == [60]
     known = nj.ledger.judges({"gpt-4-0613": price})
     assert known.loc[known["judge"] != "gpt-4-0613", "cost"].isna().all()
-    known = known.query("prompt == 'llmbar/metrics' and judge == 'gpt-4-0613'").set_index("benchmark")
+    known = known.query("prompt == 'llmbar/metrics' and judge == 'gpt-4-0613'").set_index(
+        "benchmark"
+    )
     each = 1000 * plan["cost"].item() / plan["ratings"].item()
     assert known.loc["natural", "cost"].unique() == pytest.approx([each], rel=1e-3)
     sets = [known.loc[name, "cost"].iloc[0] for name in ("neighbor", "gptinst", "gptout", "manual")]

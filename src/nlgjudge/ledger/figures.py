@@ -246,8 +246,9 @@ def intervals(
     title: str,
     lines: dict[str, float] | None = None,
     notice: str = "",
+    one_scale: bool = True,
 ) -> Figure:
-    """Plot values with their intervals, one panel per value of a column, on one scale.
+    """Plot values with their intervals, one panel per value of a column.
 
     Parameters
     ----------
@@ -258,14 +259,16 @@ def intervals(
         As for `comparison`.
     lines
         By panel, a reference value, drawn as a dashed line.
+    one_scale
+        Whether the panels share their scale.
     """
     panels = list(frame[column].unique())
     labels = list(frame["label"].unique())
     groups = list(frame["group"].unique())
     looks = _looks(groups)
-    size = (2.6 * len(panels), 1.9 + 0.27 * len(labels))
+    size = (max(6, 2.6 * len(panels)), 1.9 + 0.27 * len(labels))
     with sns.axes_style("whitegrid"), matplotlib.rc_context(STYLE):
-        figure, axes = _panels(1, len(panels), size, sharex=True, sharey=True)
+        figure, axes = _panels(1, len(panels), size, sharex=one_scale, sharey=True)
         for axis, name in zip(axes.flat, panels):
             for group, part in frame[frame[column] == name].groupby("group", sort=False):
                 colour, marker = looks[group]

@@ -152,6 +152,7 @@ class Report(Shown):
 
         panels = {f"{aspect} ({one.level})": one for aspect, one in self.aspects.items()}
         tables = {name: one.table for name, one in panels.items() if len(one.table)}
+        ceilings = {name: one.ceiling for name, one in panels.items() if one.ceiling > -1}
         if not tables:
             return None
         drawn = pd.concat(tables, names=["aspect", "label"]).reset_index()
@@ -159,9 +160,10 @@ class Report(Shown):
         return figures.intervals(
             drawn.assign(group="agreement"),
             column="aspect",
-            lines={name: one.ceiling for name, one in panels.items() if one.ceiling > -1},
-            title=f"Agreement with the raters of {self.benchmark.name} (dashed: a rater with the others)",
+            lines=ceilings,
+            title=self.answer + " Dashed: a rater with the others." * bool(ceilings),
             notice=self.benchmark.notice,
+            one_scale=len({one.level for one in self.aspects.values()}) == 1,
         )
 
     @property
