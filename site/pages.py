@@ -151,7 +151,7 @@ def _home(site):
         f"**{sums['reproduces']:,} of {sums['cells']:,} published numbers reproduce.** {sums['differs']} differ, "
         f"{sums['contradicts itself']} contradict themselves, for {sums['by others']} only others have a value, and "
         f"{sums['not checkable']:,} are [not checkable](../notebooks/01_papers.ipynb).\n\n"
-        f"![{picture}](figures/00_index.png)"
+        f"![{picture}](../figures/00_index.png)"
     )
     text = text.replace("<!-- headline -->", headline)
     page.write_text(text.replace("<!-- questions -->", "\n".join(questions)), encoding="utf-8")

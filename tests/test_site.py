@@ -76,7 +76,8 @@ def test_every_address_that_was_published_is_still_there():
 def source(tmp_path_factory):
     """The site's source, with notebooks up to their first cell with an output, which decide where it is."""
     folder = tmp_path_factory.mktemp("source")
-    shutil.copytree(root() / "site", folder / "site")
+    for name in ("site", "figures"):
+        shutil.copytree(root() / name, folder / name)
     (folder / "notebooks").mkdir()
     for name in NAMES:
         book = nbformat.read(root() / "notebooks" / f"{name}.ipynb", as_version=4)
