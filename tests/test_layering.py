@@ -24,18 +24,18 @@ MAY_IMPORT = {
 # Statements, code lines and public names at most (`make sizes` prints them). A package may gain what another gives;
 # the sum rises only where an issue says by how much.
 BOUNDS = {
-    "site": (211, 290, 0),
+    "site": (236, 325, 0),
     "top": (325, 353, 20),
     "cli": (293, 439, 0),
     "data": (2_116, 2_689, 7),
     "judging": (2_210, 2_827, 5),
-    "ledger": (3_223, 3_911, 8),
+    "ledger": (3_215, 3_922, 8),
     "metrics": (484, 543, 8),
     "papers": (877, 1_055, 10),
     "stats": (1_229, 1_599, 14),
     "toml": (0, 1_987, 0),
 }
-SUM = (10_968, 15_693, 72)
+SUM = (10_985, 15_739, 72)
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -38,7 +38,6 @@ ANOTHER = {"color": GREY, "marker": "D", "label": "another model or run"}
 OTHERS = dict(zip(LETTERS, "DXs^"))  # markers by evidence
 BARS = dict(zip(GROUPS, [SOLID["reproduces"], SOLID["differs"], SOLID[""], GREY, "#dddddd"]))
 TIGHT: Any = {"handlelength": 1, "columnspacing": 1, "handletextpad": 0.4}
-HATCHES = ("", "///")  # of a paper's versions
 # The salt makes the identifiers in an SVG file the same in every run.
 STYLE: Any = {
     "svg.hashsalt": "nlgjudge",
@@ -334,9 +333,8 @@ def overview(rows: pd.DataFrame, *, title: str) -> Figure:
     """Draw the ledger's cells of a paper, given in one or several versions.
 
     Published value against ours with its 95% interval, by verdict; in a second panel, where there are any, the values
-    of other models, other runs of a metric and third parties. On the right, the published cells of each version by
-    `group`. The number of cells that reproduce follows the title. A cell that is the same in several versions is drawn
-    once.
+    of other models, other runs of a metric and third parties. The number of cells that reproduce follows the title. A
+    cell that is the same in several versions is drawn once.
     """
     compared = rows[was_run(rows)]
     compared = compared.drop_duplicates(["artefact", *KEY, "published", "ours"])
@@ -344,9 +342,8 @@ def overview(rows: pd.DataFrame, *, title: str) -> Figure:
     others = of_others(compared)
     panels = 2 if others.any() else 1
     with matplotlib.rc_context(STYLE):
-        size = 4 + 5 * panels, 5.2
-        figure, axes = _panels(1, panels + 1, size, width_ratios=(*[3] * panels, 2))
-        *squares, right = axes[0]
+        figure, axes = _panels(1, panels, (5.5 * panels, 5.2))
+        squares = axes[0]
         looks = dict(zip(COLOURS, zip(COLOURS.values(), MARKERS.values())))
         _draw_points(squares[0], compared[~others], "verdict", looks)
         squares[0].set(
@@ -364,7 +361,11 @@ def overview(rows: pd.DataFrame, *, title: str) -> Figure:
             axis.axline((0, 0), slope=1, color="#555555", lw=0.8, zorder=1)
             axis.set(xlabel="published value", aspect="equal", xlim=span, ylim=span)
             axis.legend(*axis.get_legend_handles_labels(), loc="lower right", frameon=False)
-        figure.suptitle(f"{title}: {_draw_bars(right, rows)}")
+        shares = [
+            f"{count['reproduces']:,} of {count['cells']:,}"
+            for _, count in cell_counts(rows).iterrows()
+        ]
+        figure.suptitle(f"{title}: {' and '.join(shares)} published cells reproduce")
         mark_empty(figure)
     return figure
 
@@ -378,27 +379,6 @@ def _draw_points(axis, cells, by, looks):
         label = LETTERS[kind][1] if kind in LETTERS else titled(kind)
         points = part["published"], part["ours"]
         axis.scatter(*points, s=26, color=colour, marker=marker, label=label, zorder=3)
-
-
-def _draw_bars(axis, rows):
-    """Bars of the groups by version; returns how many cells reproduce, in words."""
-    sizes = cell_counts(rows)
-    height = 0.8 / len(sizes)
-    shares = []
-    for nth, (version, count) in enumerate(sizes.iterrows()):
-        places = [place + (nth - (len(sizes) - 1) / 2) * height for place in range(len(GROUPS))]
-        style = {"color": [*BARS.values()], "hatch": HATCHES[nth], "edgecolor": "white"}
-        bars = axis.barh(places, count[GROUPS], height, label=titles()[version], **style)
-        axis.bar_label(bars, fmt="{:,.0f}", padding=3)
-        of = f" ({titles()[version].split(' (')[-1]}" if len(sizes) > 1 else ""
-        shares.append(f"{count['reproduces']:,} of {count['cells']:,}{of}")
-    axis.set_yticks(range(len(GROUPS)), GROUPS)
-    axis.invert_yaxis()
-    axis.margins(x=0.18)
-    axis.set_xlabel("published cells")
-    if len(sizes) > 1:
-        axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), frameon=False)
-    return f"{' and '.join(shares)} published cells reproduce"
 
 
 def counts(rows: pd.DataFrame, *, title: str) -> Figure:
