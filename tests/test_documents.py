@@ -98,6 +98,12 @@ def test_what_pages_say_of_intervals_and_tests_is_what_the_notebook_measured():
         f"{values[f'false alarms, {units} swapped'].value:.0%}" for units in ("items", "documents")
     )
     assert f"{items} of comparisons if it swaps items, and in {documents} if it swaps" in readme
+    judges = nj.ledger.judges().query(
+        "benchmark == 'summeval' and aspect == 'AVG' and level == 'sample' and coefficient == 'spearman'"
+    )
+    recorded = judges[judges["kind"] == "recorded by others"]["value"]
+    assert f"{recorded.min():.2f} to {recorded.max():.2f} (mean Spearman" in readme
+    assert f"one expert agrees with the others at {judges['people'].iloc[0]:.2f}" in readme
     for population in ("far documents", "nearly always right", "ceiling"):
         assert f"in {values[f'coverage in planted populations, {population}']}" in glossary
     noticed = values["intervals with a notice in planted populations"]

@@ -8,9 +8,9 @@ from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.ledger import ledger
 from nlgjudge.ledger.average_audit import with_misprints
 from nlgjudge.ledger.comparison import compare, verdict
-from nlgjudge.ledger.ledger import CELL, write
+from nlgjudge.ledger.ledger import CELL, UNPUBLISHED, write
 from nlgjudge.ledger.printed import KEY, published
-from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, MISPRINT, of_others, was_run
+from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, GROUPS, MISPRINT, of_others, was_run
 from nlgjudge.ledger.whole_table import SHOWN
 
 NONE = (np.nan, np.nan)
@@ -175,7 +175,7 @@ def test_merge_without_parts_has_every_published_cell_and_says_what_each_needs()
     assert list(rows.columns) == [*COLUMNS, "group", "address"]
     assert rows[[*CELL, "published"]].values.tolist() == cells[[*CELL, "printed"]].values.tolist()
     assert set(rows["verdict"]) == {"not_run", MISPRINT} and set(rows["evidence"]) == {"none"}
-    assert set(rows["group"]) == {"not run", "misprint", "dash", "lost", "constant"}
+    assert set(rows["group"]) == {GROUPS[4], GROUPS[2], *UNPUBLISHED}
     assert (rows["note"].str.strip() != "").all()
 
 

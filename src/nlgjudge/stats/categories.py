@@ -134,7 +134,7 @@ def share(
     --------
     >>> items = pd.DataFrame({"doc_id": range(40)})
     >>> [round(number, 3) for number in share(items, pd.Series([1, 1, 1, 0] * 10))[:3]]
-    [0.75, 0.585, 0.865]
+    [0.75, 0.587, 0.864]
     """
     each = pd.DataFrame(is_right).astype(float).groupby(frame["doc_id"])
     return _share(each.sum().to_numpy(), each.count().to_numpy())
