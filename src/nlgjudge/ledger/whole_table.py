@@ -8,7 +8,7 @@ import pandas as pd
 from nlgjudge.data.markup import shown
 from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.ledger.comparison import laid_out
-from nlgjudge.ledger.ledger import beside, best, committed, group
+from nlgjudge.ledger.ledger import DIGITS, beside, best, committed, group
 from nlgjudge.ledger.printed import published
 from nlgjudge.ledger.verdicts import (
     ANOTHER_MODEL,
@@ -111,7 +111,8 @@ class PaperTable:
         marks = readings(self.cells).map(lambda one: (SHOWN | OF_MODELS)[one][0])
         marks += self.cells["evidence"].map(letters).fillna("")
         ours = [
-            (mark or "–") if pd.isna(value) else f"{value:.3f} {mark}"
+            # As the ledger has it, so that a half is shown alike before and after a run.
+            (mark or "–") if pd.isna(value) else f"{round(value, DIGITS):.3f} {mark}"
             for value, mark in zip(self.cells["ours"], marks)
         ]
         texts = self.cells["published"].replace("", "–") + between + pd.Series(ours)
