@@ -24,11 +24,8 @@ VALUES = ["ours", "ci_low", "ci_high", "difference"]
 COUNTS = ["n", "n_skipped"]
 ADDED = ["group", "address"]  # to the columns of a part, in the ledger
 DIGITS = 6  # of our values in the ledger
-UNPUBLISHED = [
-    "dash",
-    "lost",
-    "constant",
-]  # groups of cells for which the paper publishes no number of a judge
+# Groups of cells for which the paper publishes no number of a judge.
+UNPUBLISHED = ["dash", "lost", "constant"]
 # What a cell publishes, by its coefficient; others are correlations.
 MEASURES = {
     "accuracy": "accuracies",
