@@ -13,8 +13,8 @@ from nlgjudge.data.paths import root
 from nlgjudge.ledger.known_judges import judges
 from nlgjudge.ledger.ledger import anchor, cell_counts, committed
 from nlgjudge.ledger.printed import tables
-from nlgjudge.ledger.sentences import verdict
 from nlgjudge.ledger.verdicts import titled
+from nlgjudge.notebook.sentences import verdict
 
 CELL = ["dataset", "level", "aspect", "coefficient"]
 JUDGES = "judge benchmark aspect level coefficient agreement people tokens prompt replies kind date source note"
@@ -57,7 +57,7 @@ def _judges_page(site):
     ]
     parts = []
     for task, names in TASKS.items():
-        parts.append(f"### {task}")
+        parts.append(f"## {task}")
         for name in names:
             parts += _best(known[known["benchmark"] == name], name)
     page = site / "judges.md"

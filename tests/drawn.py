@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nlgjudge.ledger.figures import _places
+from nlgjudge.notebook.figures import _places
 
 
 def check_drawn(figure):

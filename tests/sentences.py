@@ -21,8 +21,8 @@ import sys
 from pathlib import Path
 
 from nlgjudge.data.paths import root
-from nlgjudge.ledger.finding import notebooks, read_notebook
 from nlgjudge.ledger.printed import published
+from nlgjudge.notebook.finding import notebooks, read_notebook
 from prose_numbers import MARKUP, retold, shown, stated
 
 UP = "rises?|rose|gains?|adds?|higher|above|improves?"

@@ -15,8 +15,15 @@ import nlgjudge as nj
 from loopback import Loopback, completion, error
 from nlgjudge import workflow
 from nlgjudge.cli import FAILED, UNFINISHED, main
-from nlgjudge.ledger import ledger, reruns
-from nlgjudge.ledger.rerun_requests import PAPERS, SAMPLING, parts_of, tables_of, tables_of_targets
+from nlgjudge.ledger import ledger
+from nlgjudge.notebook import reruns
+from nlgjudge.notebook.rerun_requests import (
+    PAPERS,
+    SAMPLING,
+    parts_of,
+    tables_of,
+    tables_of_targets,
+)
 from nlgjudge.workflow import run_page
 from planted_judges import People
 

@@ -19,23 +19,25 @@ MAY_IMPORT = {
     "stats": {"data", "metrics", "judging"},
     "papers": {"data", "metrics", "judging", "stats"},
     "ledger": {"data", "metrics", "judging", "stats", "papers"},
-    "cli": {"data", "metrics", "judging", "stats", "papers", "ledger"},
+    "notebook": {"data", "metrics", "judging", "stats", "papers", "ledger"},
+    "cli": {"data", "metrics", "judging", "stats", "papers", "ledger", "notebook"},
 }
 # Statements, code lines and public names at most (`make sizes` prints them). A package may gain what another gives;
 # the sum rises only where an issue says by how much.
 BOUNDS = {
     "site": (236, 325, 0),
-    "top": (325, 353, 20),
-    "cli": (293, 439, 0),
+    "top": (325, 353, 21),
+    "cli": (294, 440, 0),
     "data": (2_116, 2_689, 7),
     "judging": (2_210, 2_827, 5),
-    "ledger": (3_215, 3_922, 8),
+    "ledger": (703, 900, 7),
     "metrics": (484, 543, 8),
+    "notebook": (2_510, 3_015, 0),
     "papers": (877, 1_055, 10),
     "stats": (1_229, 1_599, 14),
     "toml": (0, 1_987, 0),
 }
-SUM = (10_985, 15_739, 72)
+SUM = (10_984, 15_733, 72)
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -146,7 +148,7 @@ def test_only_the_last_folders_read_the_printed_tables():
         for path in MODULES
         if any("paper_tables" in s for s in strings(path))
     }
-    assert "ledger" in readers and readers <= {"ledger", "cli", "workflow.py"}
+    assert "ledger" in readers and readers <= {"ledger", "notebook", "cli", "workflow.py"}
 
 
 def test_judging_names_no_benchmark_and_no_paper():

@@ -231,9 +231,11 @@ def test_a_notebook_of_tables_begins_with_them(name):
     assert made["table"].notebook == name and ARTEFACTS[name] <= {*made["table"].artefacts}
 
 
-def test_nothing_is_folded_in_a_notebook_that_answers_first(notebook):
+def test_nothing_is_folded_in_a_notebook_that_answers_first(notebook, request):
+    """Of two long pages, in which readers look up a paper or a judge, the site folds code."""
     first = of(notebook, "code")[0].source
-    if re.search(r"nj\.(Table|Finding)\(", first):
+    looked_up = request.node.callspec.params["notebook"].stem in ("01_papers", "judges_by_paper")
+    if re.search(r"nj\.(Table|Finding)\(", first) and not looked_up:
         folded = [cell for cell in notebook.cells if "hide-input" in cell.metadata.get("tags", [])]
         assert not folded + [cell for cell in notebook.cells if cell.metadata.get("jupyter")]
 

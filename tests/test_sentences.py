@@ -5,7 +5,7 @@
 
 import pytest
 
-from nlgjudge.ledger.finding import notebooks, read_notebook
+from nlgjudge.notebook.finding import notebooks, read_notebook
 from sentences import check, contradictions, parameters, second, stale, typed
 
 

@@ -27,8 +27,8 @@ from nlgjudge.data.paths import SAMPLE_NOTICE, results, root
 from nlgjudge.data.recordings import recording_files
 from nlgjudge.data.registry import entries, prompt_files
 from nlgjudge.ledger import ledger
-from nlgjudge.ledger.finding import Finding, notebooks, read_notebook
 from nlgjudge.metrics.meteor_versions import meteor_missing
+from nlgjudge.notebook.finding import Finding, notebooks, read_notebook
 from nlgjudge.papers.folders import titles
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import pytest
 
 import nlgjudge as nj
 from nlgjudge.data.paths import root
-from nlgjudge.ledger.figures import counts, overview
 from nlgjudge.ledger.ledger import cell_counts, committed, group, measures
 from nlgjudge.ledger.verdicts import GROUPS, OF_OTHERS
+from nlgjudge.notebook.figures import counts, overview
 
 CSV = root() / "paper_tables" / "ledger.csv"
 CELLS = [  # paper, table, published, verdict, evidence, note, group

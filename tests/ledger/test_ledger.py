@@ -11,7 +11,7 @@ from nlgjudge.ledger.comparison import compare, verdict
 from nlgjudge.ledger.ledger import CELL, UNPUBLISHED, write
 from nlgjudge.ledger.printed import KEY, published
 from nlgjudge.ledger.verdicts import COLUMNS, EVIDENCE, GROUPS, MISPRINT, of_others, was_run
-from nlgjudge.ledger.whole_table import SHOWN
+from nlgjudge.notebook.whole_table import SHOWN
 
 NONE = (np.nan, np.nan)
 

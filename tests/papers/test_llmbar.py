@@ -14,7 +14,7 @@ from nlgjudge.judging.prompts import names
 from nlgjudge.ledger.average_audit import printed_averages
 from nlgjudge.ledger.comparison import compare
 from nlgjudge.ledger.printed import KEY
-from nlgjudge.ledger.reruns import rerun
+from nlgjudge.notebook.reruns import rerun
 from nlgjudge.papers.llmbar.steps import choose_in_steps
 
 ASPECT = "instruction_following"

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
-from nlgjudge.ledger import rerun_requests
 from nlgjudge.ledger.printed import KEY
+from nlgjudge.notebook import rerun_requests
 from nlgjudge.papers import folders
 
 PAPERS = {version: paper for paper in rerun_requests.PAPERS.values() for version in paper.versions}

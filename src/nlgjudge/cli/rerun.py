@@ -13,7 +13,8 @@ from nlgjudge.data.paths import SAMPLE_NOTICE, workplace
 from nlgjudge.judging.judge import Budget, check_amounts
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.replies import FALLBACK_SAMPLES
-from nlgjudge.ledger import ledger, rerun_requests, reruns
+from nlgjudge.ledger import ledger
+from nlgjudge.notebook import rerun_requests, reruns
 
 POSITIVE = click.FloatRange(0, min_open=True)
 

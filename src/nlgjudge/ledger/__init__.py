@@ -1,4 +1,4 @@
-"""Printed tables beside ours: verdicts, variants, claims, figures, signatures."""
+"""The published cells beside ours: verdicts, averages, variants, claims, the ledger."""
 
 from nlgjudge.namespaces import attach
 

@@ -3,16 +3,12 @@
 from nlgjudge.ledger.average_audit import LINE, printed_averages
 from nlgjudge.ledger.ledger import committed
 from nlgjudge.ledger.printed import KEY, published
-from nlgjudge.ledger.verdicts import EVIDENCE, MISPRINT
-
-OWN = EVIDENCE[:3]  # from the paper's own material
+from nlgjudge.ledger.verdicts import MISPRINT, OWN
 
 
 def corrections(paper, artefacts):
     """Lines of `Table.corrections`."""
-    rows = committed()
-    rows = rows[(rows["paper"] == paper) & rows["artefact"].isin(artefacts)]
-    rows = rows[rows["published"] != ""]
+    rows = committed().query("paper == @paper and artefact in @artefacts and published != ''")
     differ = rows["evidence"].isin(OWN) & ~rows["verdict"].isin(["exact", "close"])
     wrong = rows[differ | (rows["verdict"] == MISPRINT)].reset_index(drop=True)
     means = printed_averages(published()).set_index(LINE)["mean"]

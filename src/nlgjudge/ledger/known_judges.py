@@ -12,7 +12,7 @@ from nlgjudge.data.checks import check_known
 from nlgjudge.data.paths import root, use
 from nlgjudge.data.recordings import RECORDINGS, RecordingSpec
 from nlgjudge.ledger.ledger import addresses, committed
-from nlgjudge.ledger.verdicts import EVIDENCE, THIRD_PARTY
+from nlgjudge.ledger.verdicts import OWN, THIRD_PARTY
 from nlgjudge.papers.folders import averages, paper, titles
 
 COLUMNS = ["judge", "prompt", "benchmark", "aspect", "level", "coefficient", "replies", "value"]
@@ -57,8 +57,7 @@ def judges(prices: Mapping[str, Sequence[float]] = {}) -> pd.DataFrame:
     >>> found["judge"].unique().tolist()
     ['gpt-3.5-turbo-0613']
     """
-    rows = [_of_papers(), _of_reruns()]
-    found = pd.concat(rows, ignore_index=True)
+    found = pd.concat([_of_papers(), _of_reruns()], ignore_index=True)
     found = found.drop_duplicates(["judge", "prompt", "kind", *_PLACE])
     path = use(root() / "paper_tables" / "reproducibility" / "ceilings.csv")
     found = found.merge(pd.read_csv(path), on=_PLACE, how="left")
@@ -87,7 +86,7 @@ def _of_papers():
     protocols = [paper(key).rows.get(row) for key, row in zip(cells["paper"], cells["row"])]
     cells = cells.assign(protocol=protocols)[[protocol is not None for protocol in protocols]]
     cells = cells[cells["published"] != ""]
-    own = cells["evidence"].isin([*EVIDENCE[:3], THIRD_PARTY])
+    own = cells["evidence"].isin([*OWN, THIRD_PARTY])
     value = cells["ours"].where(own, pd.to_numeric(cells["published"]))
     bounds = {name: cells[name].where(own) for name in ("ci_low", "ci_high")}
     return cells.assign(

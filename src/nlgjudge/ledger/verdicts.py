@@ -27,10 +27,9 @@ MISPRINT = "misprint"  # seen in the print alone
 # What a published cell is, in the same words on every page: of the first, `exact` and `close` are grades.
 GROUPS = ["reproduces", "differs", "contradicts itself", "by others", "not checkable"]
 _CONSTANT = "a constant of the table"  # how the note of such a cell begins
+OWN = ["recomputed", "released_scores", "released_responses"]  # from the paper's own material
 EVIDENCE = [
-    "recomputed",
-    "released_scores",
-    "released_responses",
+    *OWN,
     "other_run",
     "rejudged",
     "substitute_judge",

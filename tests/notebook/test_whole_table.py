@@ -10,7 +10,7 @@ from nlgjudge.data.paths import SAMPLE_NOTICE
 from nlgjudge.ledger.comparison import compare
 from nlgjudge.ledger.printed import KEY, tables
 from nlgjudge.ledger.verdicts import GROUPS
-from nlgjudge.ledger.whole_table import LETTERS, OF_MODELS, SHOWN, paper_table, readings, tints
+from nlgjudge.notebook.whole_table import LETTERS, OF_MODELS, SHOWN, paper_table, readings, tints
 
 
 def rouge(value=0.13, artefact="table1", **options):

@@ -17,8 +17,8 @@ from nlgjudge.data.problems import Problems
 from nlgjudge.data.schema import Benchmark
 from nlgjudge.judging.scoring import item_scores, reply_counts
 from nlgjudge.ledger.comparison import with_interval
-from nlgjudge.ledger.shown import Shown
 from nlgjudge.metrics.lexical import lexical_baselines
+from nlgjudge.notebook.shown import Shown
 from nlgjudge.stats.assisted import assisted_mean
 from nlgjudge.stats.categories import (
     QUADRATIC,
@@ -148,7 +148,7 @@ class Report(Shown):
         matplotlib.figure.Figure
             None where no method can be compared.
         """
-        from nlgjudge.ledger import figures  # a report without a figure draws nothing
+        from nlgjudge.notebook import figures  # a report without a figure draws nothing
 
         panels = {f"{aspect} ({one.level})": one for aspect, one in self.aspects.items()}
         tables = {name: one.table for name, one in panels.items() if len(one.table)}

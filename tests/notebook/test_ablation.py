@@ -15,7 +15,7 @@ from nlgjudge.data.paths import SAMPLE_NOTICE, root
 from nlgjudge.data.schema import build
 from nlgjudge.judging.judge import Jury
 from nlgjudge.judging.tasks import Reply
-from nlgjudge.ledger.setups import SETUP
+from nlgjudge.notebook.setups import SETUP
 
 TEMPLATE = nbformat.read(root() / "notebooks" / "template_ablation.ipynb", as_version=4)
 TEXT = "\n".join(cell.source for cell in TEMPLATE.cells if cell.cell_type == "markdown")

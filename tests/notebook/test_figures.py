@@ -9,7 +9,7 @@ from matplotlib.colors import to_hex, to_rgba
 
 from drawn import check_drawn
 from nlgjudge.data.paths import SAMPLE_NOTICE
-from nlgjudge.ledger.figures import (
+from nlgjudge.notebook.figures import (
     ANOTHER,
     COLOURS,
     MARKERS,
@@ -19,7 +19,7 @@ from nlgjudge.ledger.figures import (
     mark_empty,
     save,
 )
-from nlgjudge.ledger.whole_table import SHOWN, TINTS
+from nlgjudge.notebook.whole_table import SHOWN, TINTS
 
 COLUMNS = ["row", "aspect", "coefficient", "published", "ours", "verdict", "evidence"]
 ROWS = pd.DataFrame(

@@ -56,15 +56,15 @@ def test_a_table_answers_before_anything_is_computed():
     )
 
 
-ASKING = ("nlgjudge.judging", "nlgjudge.ledger.reruns", "openai", "httpx", "requests", "sqlite3")
-DRAWING = ("matplotlib", "nlgjudge.ledger.figures", "scipy.stats")
+ASKING = ("nlgjudge.judging", "nlgjudge.notebook.reruns", "openai", "httpx", "requests", "sqlite3")
+DRAWING = ("matplotlib", "nlgjudge.notebook.figures", "scipy.stats")
 
 
 def test_a_committed_table_imports_nothing_that_asks_or_draws(commands):
     shown = "nj.Table('geval', 'table1')._repr_html_()"
     code = f"import sys, nlgjudge as nj; {shown}; print(*sys.modules)"
     loaded = commands.run("-c", code).stdout.split()
-    assert "nlgjudge.ledger.table" in loaded
+    assert "nlgjudge.notebook.table" in loaded
     assert not [name for name in loaded if name.startswith(ASKING + DRAWING)]
 
 

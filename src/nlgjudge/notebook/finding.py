@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nlgjudge.data.checks import unknown
 from nlgjudge.data.markup import shown
 from nlgjudge.data.paths import SAMPLE_NOTICE, out, root, use
-from nlgjudge.ledger import live
+from nlgjudge.notebook import live
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -227,7 +227,7 @@ class Finding:
             table.writeheader()
             table.writerows(rows)
         if figure is not None:
-            from nlgjudge.ledger import figures  # a short answer draws nothing
+            from nlgjudge.notebook import figures  # a short answer draws nothing
 
             figures.save(figure, self.name, sample=self._sample)
         kept = self._draws_committed

@@ -15,10 +15,10 @@ from nlgjudge.data.checks import check_known, check_whole, first
 from nlgjudge.data.paths import out
 from nlgjudge.judging.scoring import reply_counts
 from nlgjudge.ledger.comparison import with_interval
-from nlgjudge.ledger.rerun_requests import trial
-from nlgjudge.ledger.sentences import listed
-from nlgjudge.ledger.setups import in_words, plan_of, setups_of
-from nlgjudge.ledger.shown import Shown
+from nlgjudge.notebook.rerun_requests import trial
+from nlgjudge.notebook.sentences import listed
+from nlgjudge.notebook.setups import in_words, plan_of, setups_of
+from nlgjudge.notebook.shown import Shown
 from nlgjudge.stats.correlations import LEVELS, PAIR, Level
 from nlgjudge.stats.intervals import interval
 from nlgjudge.stats.judge_agreement import pair_agreement
@@ -207,7 +207,7 @@ class Ablation(Shown):
 
     def figure(self) -> Figure:
         """Draw the differences with their intervals, a panel for each aspect."""
-        from nlgjudge.ledger import figures  # an ablation without a figure draws nothing
+        from nlgjudge.notebook import figures  # an ablation without a figure draws nothing
 
         names = {"difference": "value", "difference_low": "ci_low", "difference_high": "ci_high"}
         drawn = self.table.reset_index().rename(columns=names)
@@ -228,7 +228,7 @@ class Ablation(Shown):
         path = out(sample) / "ablation" / f"{name}.csv"
         path.parent.mkdir(parents=True, exist_ok=True)
         self.table.to_csv(path)
-        from nlgjudge.ledger import figures
+        from nlgjudge.notebook import figures
 
         drawn = self.figure()
         figures.save(drawn, name, sample=sample)

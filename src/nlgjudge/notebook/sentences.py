@@ -2,7 +2,7 @@
 
 from nlgjudge.ledger.comparison import with_interval
 from nlgjudge.ledger.ledger import needs_of
-from nlgjudge.ledger.verdicts import EVIDENCE, MISPRINT, OF_OTHERS, is_constant, titled
+from nlgjudge.ledger.verdicts import MISPRINT, OF_OTHERS, OWN, is_constant, titled
 from nlgjudge.papers.folders import paper, titles
 
 CHANCE = "within chance"
@@ -11,10 +11,9 @@ KINDS = {
     "higher": "higher than published",
     CHANCE: "within chance of it",
     "lower": "lower than published",
+    "": "without an interval",
 }
-KINDS |= {"": "without an interval"}
 FAR = {"differs": "", "within_ci": " by less than sampling error", "sign_flipped": " by sign"}
-OWN = EVIDENCE[:3]  # from the paper's own material
 # What the values are, of rows for which only others have some.
 OTHERS = {
     "other_run": "another run of the metric",
@@ -35,7 +34,7 @@ def verdict(cells):
 
     Examples
     --------
-    >>> from nlgjudge.ledger.whole_table import paper_table
+    >>> from nlgjudge.notebook.whole_table import paper_table
     >>> from nlgjudge.ledger.ledger import committed
     >>> print(verdict(paper_table(committed(), "geval", "table3").cells).split(". ")[0])
     27 of 93 published cells reproduce, 25 to the last digit: ROUGE-2, ROUGE-L and UniEval, every cell

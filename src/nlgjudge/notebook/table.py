@@ -11,17 +11,17 @@ import pandas as pd
 
 from nlgjudge.data.checks import check_known
 from nlgjudge.data.paths import SAMPLE_NOTICE, out
-from nlgjudge.ledger import live, sentences
 from nlgjudge.ledger.average_audit import printed_averages
 from nlgjudge.ledger.citations import corrections
 from nlgjudge.ledger.comparison import averages, compare, correlations_of, with_interval
 from nlgjudge.ledger.ledger import CELL, best, committed, save, write
 from nlgjudge.ledger.printed import KEY, published, settings, third_party
 from nlgjudge.ledger.prose_claims import claims
-from nlgjudge.ledger.shown import Shown
 from nlgjudge.ledger.variants import Search, search, summary
 from nlgjudge.ledger.verdicts import EVIDENCE, titled
-from nlgjudge.ledger.whole_table import PaperTable, paper_table
+from nlgjudge.notebook import live, sentences
+from nlgjudge.notebook.shown import Shown
+from nlgjudge.notebook.whole_table import PaperTable, paper_table
 from nlgjudge.papers.folders import paper as paper_of
 from nlgjudge.papers.folders import titles
 from nlgjudge.stats.intervals import interval_table
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from nlgjudge.data.schema import Benchmark
-    from nlgjudge.ledger.reruns import Rerun
+    from nlgjudge.notebook.reruns import Rerun
 
 
 class Fill(NamedTuple):
@@ -407,7 +407,7 @@ class Table(Shown):
             Itself, with the judge's rows; without a judge, the plan by row. None where the top of a notebook shows it
             already.
         """
-        from nlgjudge.ledger.reruns import rerun  # a committed table needs nothing that asks judges
+        from nlgjudge.notebook.reruns import rerun  # a committed table asks no judge
 
         artefacts = artefacts or self.artefacts
         self.reran = rerun(self._package, artefacts, judge, notebook=self.notebook, **how)
@@ -526,7 +526,7 @@ class Table(Shown):
         return tested[own].set_index("section")
 
     def _figure(self, title, artefacts):
-        from nlgjudge.ledger import figures  # a table without a figure draws nothing
+        from nlgjudge.notebook import figures  # a table without a figure draws nothing
 
         names = artefacts or self.artefacts[:1]
         title = title or f"{titles()[self.paper]}, {', '.join(map(titled, names))}"
@@ -544,7 +544,7 @@ class Table(Shown):
 
         By default it shows the first table, with paper and table as `title`.
         """
-        from nlgjudge.ledger import figures
+        from nlgjudge.notebook import figures
 
         figure = self._above = self._figure(title, artefacts)
         if live.kernel():
@@ -576,7 +576,7 @@ class Table(Shown):
             return self.check
         self._follow()
         if hasattr(self, "_drawn"):
-            from nlgjudge.ledger import figures
+            from nlgjudge.notebook import figures
 
             drawn = self._figure(*self._drawn)
             figures.save(drawn, self.notebook, sample=self._sample)

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import nlgjudge as nj
-from nlgjudge.ledger import rerun_requests
 from nlgjudge.ledger.printed import KEY
+from nlgjudge.notebook import rerun_requests
 from planted_judges import People
 
 TABLES = [

@@ -18,10 +18,12 @@ from nlgjudge.judging.judge import Budget
 from nlgjudge.judging.run import get_judge
 from nlgjudge.judging.scoring import item_scores, reply_counts, responses
 from nlgjudge.judging.tasks import MISSING
-from nlgjudge.ledger import ledger, sentences
+from nlgjudge.ledger import ledger
 from nlgjudge.ledger.comparison import averages, compare, correlations_of
 from nlgjudge.ledger.printed import KEY, published
-from nlgjudge.ledger.rerun_requests import (
+from nlgjudge.ledger.verdicts import COLUMNS
+from nlgjudge.notebook import sentences
+from nlgjudge.notebook.rerun_requests import (
     CHAINS,
     OPTIONS,
     PAPERS,
@@ -34,8 +36,7 @@ from nlgjudge.ledger.rerun_requests import (
     parts_of,
     plan_of,
 )
-from nlgjudge.ledger.verdicts import COLUMNS
-from nlgjudge.ledger.whole_table import paper_table
+from nlgjudge.notebook.whole_table import paper_table
 from nlgjudge.papers.dhp.discernment_score import discernment
 from nlgjudge.papers.folders import paper as paper_of
 from nlgjudge.papers.llmbar.counting import unread_as_wrong
@@ -125,7 +126,7 @@ class Rerun(NamedTuple):
 
     def figure(self) -> matplotlib.figure.Figure:
         """Draw the means by table and row beside the published ones, recorded judges, a rule and a single rater."""
-        from nlgjudge.ledger import figures  # a plan draws nothing
+        from nlgjudge.notebook import figures  # a plan draws nothing
 
         return figures.judged(self.means, _recorded_means(self.means))
 

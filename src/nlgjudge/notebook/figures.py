@@ -17,8 +17,8 @@ from nlgjudge.data.paths import out
 from nlgjudge.ledger.ledger import cell_counts
 from nlgjudge.ledger.printed import KEY
 from nlgjudge.ledger.verdicts import GROUPS, of_others, titled, was_run
-from nlgjudge.ledger.whole_table import LETTERS, SHOWN
 from nlgjudge.namespaces import optional
+from nlgjudge.notebook.whole_table import LETTERS, SHOWN
 from nlgjudge.papers.folders import titles
 
 if TYPE_CHECKING:
