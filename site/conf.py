@@ -37,7 +37,12 @@ html_theme = "sphinx_book_theme"
 html_title = "nlgjudge"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_theme_options = {"home_page_in_toc": True, "show_toc_level": 2, "collapse_navbar": True}
+html_theme_options = {
+    "home_page_in_toc": True,
+    "navbar_persistent": [],
+    "show_toc_level": 2,
+    "collapse_navbar": True,
+}
 html_math_renderer = "mathml"  # browsers draw it themselves, without a network
 
 # Columns of the ledger's page: first, then, and on demand.

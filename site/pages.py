@@ -17,11 +17,12 @@ from nlgjudge.ledger.verdicts import titled
 from nlgjudge.notebook.sentences import verdict
 
 CELL = ["dataset", "level", "aspect", "coefficient"]
-JUDGES = "judge benchmark aspect level coefficient agreement people tokens prompt replies kind date source note"
+JUDGES = "judge benchmark aspect agreement kind level coefficient people tokens prompt replies date source note"
 MOST = 12  # judges of a benchmark in the page's first tables
+# Benchmarks by task, one aspect of them where the task is about it.
 TASKS = {
     "Summaries": ["summeval", "newsroom", "realsumm"],
-    "Is a summary consistent with its article?": ["qags"],
+    "Is a summary consistent with its article?": ["summeval:consistency", "qags_cnn", "qags_xsum"],
     "Replies in a dialogue": ["topical_chat"],
     "Stories": ["openmeva"],
     "Sentences from data": ["bagel"],
@@ -46,11 +47,10 @@ def write(site):
 
 def _judges_page(site):
     """The judges by task, then all of them to search and sort."""
-    words = pd.read_csv(root() / "site" / "prompts.csv", keep_default_na=False)
-    words = words.set_index("prompt")["words"]
-    known = judges().round(3)
-    known = known.assign(prompt=known["prompt"].map(words))
+    prompts = pd.read_csv(root() / "site" / "prompts.csv", keep_default_na=False)
+    known = judges()
     known["agreement"] = nj.ledger.with_interval(known, "value")
+    known = known.round(3).assign(prompt=known["prompt"].map(prompts.set_index("prompt")["words"]))
     known["tokens"] = [
         "–" if pd.isna(read) else f"{read:,.0f} + {written:,.0f}"
         for read, written in zip(known["prompt_tokens"], known["completion_tokens"])
@@ -59,29 +59,37 @@ def _judges_page(site):
     for task, names in TASKS.items():
         parts.append(f"## {task}")
         for name in names:
-            parts += _best(known[known["benchmark"] == name], name)
+            benchmark, _, aspect = name.partition(":")
+            parts += _best(known[known["benchmark"] == benchmark], benchmark, aspect)
     page = site / "judges.md"
     text = page.read_text(encoding="utf-8")
     page.write_text(text.replace("<!-- tables -->", "\n\n".join(parts)), encoding="utf-8")
-    shown = known.sort_values(["benchmark", "value"], ascending=[True, False])[JUDGES.split()]
-    table = sortable(shown.astype(object).fillna(""), on_demand=["note"])
+    shown = known.sort_values("value", ascending=False)[JUDGES.split()].astype(object).fillna("")
+    table = sortable(shown, on_demand=["note"], search={"search": "summeval AVG"})
     (site / "judges_table.html").write_text(table, encoding="utf-8")
 
 
-def _best(rows, name):
+def _best(known, name, aspect):
     """The judges of a benchmark at the level at which most have a value, the best ones first."""
-    rows = rows[rows["coefficient"].isin(["spearman", "accuracy"])]
-    aspect = "AVG" if (rows["aspect"] == "AVG").any() else rows["aspect"].mode()[0]
+    rows = known[known["coefficient"].isin(["spearman", "accuracy"])]
+    aspect = aspect or ("AVG" if (rows["aspect"] == "AVG").any() else rows["aspect"].mode()[0])
     rows = rows[rows["aspect"] == aspect]
     level = rows["level"].mode()[0]
     rows = rows[rows["level"] == level].sort_values("value", ascending=False)
     what = "mean over aspects" if aspect == "AVG" else aspect.replace("_", " ")
     more = f", the first {MOST} of {len(rows)}" if len(rows) > MOST else ""
     yield f"**{titled(name)}**: {titled(rows['coefficient'].iloc[0])}, {level} level, {what}{more}."
-    columns = ["judge", "prompt", "agreement", "tokens", "replies", "kind", "source"]
+    columns = ["judge", "prompt", "agreement", "kind", "tokens", "replies", "source"]
     lines = [columns, ["---"] * len(columns)]
     lines += [[_plain(str(one)) for one in row] for row in rows[columns].head(MOST).to_numpy()]
     yield "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    asked = known[["judge", "prompt"]].agg(" ".join, axis=1)
+    without = asked[~asked.isin(asked[rows.index])].nunique()
+    if without:
+        yield (
+            f"{without} more judges with their prompts have another level, coefficient or aspect only "
+            "([all judges](#all-judges-aspects-and-coefficients))."
+        )
 
 
 def _list_of_tables():
@@ -117,7 +125,7 @@ def _table_page(paper, artefact):
         f"Computed in [{finding.title}](../../notebooks/{about.notebook}.ipynb). "
         "A published value comes first, ours second ([what the words mean](../glossary.md)).",
         f"*{finding.question}* {finding.answer}" if finding.answer else "",
-        f'```{{raw}} html\n<div class="nj-table">{table._repr_html_()}</div>\n```',
+        _framed(table._repr_html_()),
         "## Row by row",
     ]
     for row, cells in table.cells.groupby("row", sort=False):
@@ -146,12 +154,17 @@ def _home(site):
     questions = [f"- [{q}](questions.md#{name}) {a}" for name, q, a, *_ in _questions()][:5]
     page = site / "index.md"
     text = page.read_text(encoding="utf-8")
+    place = "benchmark == 'summeval' and aspect == 'AVG' and level == 'sample' and coefficient == 'spearman'"
+    expert = judges().query(place)["people"].max()
+    reached = nj.Finding("judges_by_paper").values["lowest and highest average"]
     picture = "A bar for each paper: the shares of its published cells that reproduce, differ or cannot be checked"
     headline = (
+        f"On SummEval, recorded judges agree with experts at {reached}, where one expert agrees with the others at "
+        f"{expert:.2f} (mean Spearman within articles, [judges](../notebooks/judges_by_paper.ipynb)).\n\n"
         f"**{sums['reproduces']:,} of {sums['cells']:,} published numbers reproduce.** {sums['differs']} differ, "
-        f"{sums['contradicts itself']} contradict themselves, for {sums['by others']} only others have a value, and "
-        f"{sums['not checkable']:,} are [not checkable](../notebooks/01_papers.ipynb).\n\n"
-        f"![{picture}](../figures/00_index.png)"
+        f"{sums['contradicts itself']} contradict themselves, {sums['by others']} are known by others only, and "
+        f"{sums['not checkable']:,} are not checkable ([the words](glossary.md#cell)). G-Eval was published twice; DHP "
+        f"publishes figures without numbers.\n\n![{picture}](../figures/00_index.png)"
     )
     text = text.replace("<!-- headline -->", headline)
     page.write_text(text.replace("<!-- questions -->", "\n".join(questions)), encoding="utf-8")
@@ -160,22 +173,32 @@ def _home(site):
 def _questions():
     """Anchor, question, short answer, place in the index and whole answer there, by question."""
     index = json.loads((root() / "notebooks" / "00_index.ipynb").read_text(encoding="utf-8"))
-    outputs = [
-        output.get("data", {}) for cell in index["cells"] for output in cell.get("outputs", [])
-    ]
-    printed = ["".join(output.get("text/markdown", [])) for output in outputs]
+    printed = ["\n\n".join(map(_shown, cell.get("outputs", []))) for cell in index["cells"]]
+    answers = [answer for text in printed for answer in text.split("<a name=")[1:]]
     anchors = pd.read_csv(root() / "site" / "questions.csv")["anchor"]
     for name, found in zip(anchors, QUESTION.finditer("\n".join(printed))):
         question, answer, place = found.group("question", "answer", "place")
-        (whole,) = [text for text in printed if f"### {question}\n" in text]
+        (whole,) = [text for text in answers if f"### {question}\n" in text]
         yield name, question, answer, place, whole.partition(f"### {question}\n")[2]
+
+
+def _shown(output):
+    """What a cell printed: Markdown, or a table in a box of its own."""
+    text, table = (
+        "".join(output.get("data", {}).get(f"text/{kind}", [])) for kind in ("markdown", "html")
+    )
+    return text or table and _framed(table)
+
+
+def _framed(table):
+    return f'```{{raw}} html\n<div class="nj-table">{table}</div>\n```'
 
 
 def _questions_page():
     """Readers' questions under addresses that stay, with the index's answers."""
     parts = ["# Questions that readers bring"]
     for name, question, _, place, whole in _questions():
-        more = f"[The tables that this answer names, and the code](../notebooks/00_index.ipynb#{place})"
+        more = f"[The code of this answer](../notebooks/00_index.ipynb#{place})"
         parts += [f"({name})=\n## {question}", whole.strip(), more]
     text = "\n\n".join(parts) + "\n"
     for name, _, _, place, _ in _questions():

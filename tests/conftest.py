@@ -46,6 +46,18 @@ def pytest_runtest_makereport(item, call):
     return report
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call():
+    """A test whose data cannot be had is skipped."""
+    try:
+        return (yield)
+    except fetch.DataUnavailable as error:
+        pytest.skip(f"needs the mirror or a network: {str(error).splitlines()[0]}")
+
+
+pytest_runtest_setup = pytest_runtest_call
+
+
 @functools.cache
 def not_mirrored():
     """Registered files that the mirror lacks, as errors name them, and data that nobody can download."""
@@ -69,7 +81,7 @@ def isolated(checkout, monkeypatch):
         monkeypatch.setenv("NLGJUDGE_MIRROR", str(Path(mirror).absolute()))
     else:
         cache = Path(os.environ.get("NLGJUDGE_CACHE", REPOSITORY / "data" / "cache"))
-        monkeypatch.setenv("NLGJUDGE_MIRROR", str(cache.absolute()))
+        monkeypatch.setenv("NLGJUDGE_MIRROR", str(cache.absolute()) if cache.is_dir() else "")
     monkeypatch.setenv("NLGJUDGE_ROOT", str(checkout))
     for name in ("NLGJUDGE_STORY_CLOZE", "NLGJUDGE_HUMANMT", "NLGJUDGE_CACHE"):
         monkeypatch.delenv(name, raising=False)
@@ -77,12 +89,12 @@ def isolated(checkout, monkeypatch):
 
 @pytest.fixture
 def real():
-    """Load real data, which no two tests share; skip where they cannot be had."""
+    """Load real data, which no two tests share."""
 
     def load(name):
         # Another environment is another key of the cache.
         settings = sorted(pair for pair in os.environ.items() if pair[0].startswith("NLGJUDGE_"))
-        data = _or_skip(_loaded, name, *settings)
+        data = _loaded(name, *settings)
         return dataclasses.replace(data, items=data.items.copy(), ratings=data.ratings.copy())
 
     return load
@@ -96,19 +108,12 @@ def _loaded(name, *settings):
 
 @pytest.fixture
 def content():
-    """Read one registered file; skip where it cannot be had."""
+    """Read one registered file."""
 
     def read(name, **filters):
-        return _or_skip(fetch.read, registry.entries(name, **filters)[0])
+        return fetch.read(registry.entries(name, **filters)[0])
 
     return read
-
-
-def _or_skip(function, *arguments):
-    try:
-        return function(*arguments)
-    except fetch.DataUnavailable as error:
-        pytest.skip(f"needs the mirror or a network: {str(error).splitlines()[0]}")
 
 
 @pytest.fixture

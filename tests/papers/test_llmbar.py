@@ -143,7 +143,8 @@ def test_texts_before_the_choice_are_written_once_a_pair(sample, content):
     assert f"Is it short? {sample['source'].iloc[-1]}" in shown and "REFERENCE" in shown
 
 
-def test_rows_of_several_steps_have_one_reply_each():
+def test_rows_of_several_steps_have_one_reply_each(content):
+    content("llmbar", role="prompt")
     how = {"source": "sample", "options": {"samples": 3}}
     with pytest.raises(ValueError, match="GPT-4, Metrics.*: samples=3: each step"):
         rerun("llmbar", "table2", {"GPT-4, Metrics*": "surface"}, **how)

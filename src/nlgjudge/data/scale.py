@@ -112,14 +112,14 @@ class Scale(NamedTuple):
             scores = scores.where(scores.between(low, high))
         return scores, cells[scores.isna() & words.notna()]
 
-    def combine(self, frame: pd.DataFrame, keys: Sequence[str], how: str = "mean") -> pd.Series:
+    def combine(self, frame: pd.DataFrame, keys: Sequence[str]) -> pd.Series:
         """One `score` for each of the keys from several raters, judges or samples.
 
-        Of numbers the mean (or the median), of categories the most frequent one; NaN where two are as frequent.
+        Of numbers the mean, of categories the most frequent one; NaN where two are as frequent.
         """
         groups = frame.groupby(list(keys), sort=False)["score"]
         if not self.names or not self.holds(frame["score"]):
-            return groups.agg(how)
+            return groups.mean()
         votes = frame.dropna(subset="score").groupby([*keys, "score"], sort=False).size()
         most = votes[votes == votes.groupby(level=list(keys)).transform("max")]
         most = most.reset_index("score")["score"]

@@ -10,7 +10,6 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Iterable
-from typing import Literal
 
 import pandas as pd
 
@@ -160,7 +159,6 @@ def item_scores(
     *,
     samples: int | None = None,
     scales: dict[str, Scale] | None = None,
-    jury: Literal["mean", "median"] = "mean",
 ) -> pd.DataFrame:
     """Average an item's samples; of categories, take the most frequent one.
 
@@ -174,8 +172,6 @@ def item_scores(
     scales
         What the scores of an aspect are, as of a benchmark; numbers by default. Of categories, two that are as frequent
         give no score.
-    jury
-        How several judges' numbers become one.
 
     Returns
     -------
@@ -194,10 +190,9 @@ def item_scores(
     """
     scales = scales or {}
     if isinstance(replies, dict):
-        return _wide(replies, samples=samples, scales=scales, jury=jury)
+        return _wide(replies, samples=samples, scales=scales)
     sums = {"score": "mean", "parsed": "sum", "unparsed": "sum", "mass": "mean"}
     if "judge" in replies:
-        sums["score"] = jury
         judges = [part.drop(columns="judge") for _, part in replies.groupby("judge", sort=False)]
         votes = pd.concat([item_scores(part, samples=samples, scales=scales) for part in judges])
     else:
@@ -206,7 +201,7 @@ def item_scores(
     sums = {name: how for name, how in sums.items() if name in votes}
     frame = votes.groupby(["item_id", "aspect"], sort=False).agg(sums)
     for aspect, part in votes.groupby("aspect", sort=False):
-        chosen = scales.get(aspect, NUMBERS).combine(part, ["item_id", "aspect"], sums["score"])
+        chosen = scales.get(aspect, NUMBERS).combine(part, ["item_id", "aspect"])
         frame.loc[chosen.index, "score"] = chosen
     return frame.reset_index()
 

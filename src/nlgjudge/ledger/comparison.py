@@ -224,9 +224,14 @@ def with_interval(rows: pd.DataFrame, value: str = "ours", *, digits: int = 2) -
     >>> rows = pd.DataFrame({"ours": [0.234, 0.5], "ci_low": [0.06, None], "ci_high": [0.39, None]})
     >>> with_interval(rows).tolist()
     ['0.23 [0.06, 0.39]', '0.50']
+    >>> {*with_interval(pd.DataFrame({"ours": [0.305, 0.3050000001], "ci_low": None, "ci_high": None}))}
+    {'0.30'}
     """
     bounds = value if f"{value}_low" in rows else "ci"
-    texts = rows[value].map(lambda one: "–" if pd.isna(one) else f"{one:.{digits}f}").astype(object)
+    values = rows[value].round(
+        6
+    )  # as committed, so that a half looks the same before and after a run
+    texts = values.map(lambda one: "–" if pd.isna(one) else f"{one:.{digits}f}").astype(object)
     ends = zip(rows[f"{bounds}_low"], rows[f"{bounds}_high"])
     bounds_text = ["" if pd.isna(low) else f" [{low:.2f}, {high:.2f}]" for low, high in ends]
     return texts + pd.Series(bounds_text, index=rows.index, dtype=object)

@@ -37,7 +37,7 @@ def judges(prices: Mapping[str, Sequence[float]] = {}) -> pd.DataFrame:
     Parameters
     ----------
     prices
-        By judge, of a million prompt and a million completion tokens: ``{"gpt-4o": (2.5, 10)}``. Others have no cost.
+        By judge, of a million prompt and completion tokens: ``{"gpt-4-0613": (30, 60)}``. Others have no cost.
 
     Returns
     -------

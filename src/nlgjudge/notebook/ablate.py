@@ -155,7 +155,7 @@ class Ablation(Shown):
         least = table["p_systems"].count() * table["smallest_p_systems"].min()
         if least < 0.05:
             return text
-        why = f"no p can be below {least:.2g} there: it takes more systems or permutations"
+        why = f"too few systems or permutations to find one (no p can be below {least:.2g})"
         return f"{text}: {table['reason'].iloc[0] or why}"
 
     @property

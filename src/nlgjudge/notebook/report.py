@@ -381,8 +381,11 @@ def _replacing(ratings, scores, judges, scale):
             f"{name} {may}: it is at least as close to the others as the rater left out in {first.advantage:.0%} of "
             f"the cases, and wins against {won} of {raters} raters, on {first.n} outputs."
         )
-    rare = " It hides rare labels: read the recall of each beside it." * bool(scale.names)
-    yield f"The alternative annotator test asks for half of the raters, with a margin by who they are.{rare}"
+    rare = "labels: read the recall of each" if scale.names else "grades: read the correlation"
+    yield (
+        "The alternative annotator test asks for half of the raters, with a margin by who they are. It hides rare "
+        f"{rare} beside it."
+    )
 
 
 def _ends(ratings, scale):

@@ -81,7 +81,7 @@ def _own(cells, own):
     for row in missed[:MOST_NAMED].itertuples():
         yield from _missed(row, own.loc[own["row"] == row.Index, "verdict"])
     if len(missed) > MOST_NAMED:
-        yield f"{len(missed) - MOST_NAMED} more reproduce in part"
+        yield f"Not in full either: {len(missed) - MOST_NAMED} more"
 
 
 def _missed(row, verdicts):
