@@ -120,7 +120,9 @@ def test_nothing_ignored_or_bulky_is_tracked():
 ALONE = """
 import os
 import sys
+from contextlib import redirect_stderr
 from importlib.abc import MetaPathFinder
+from io import StringIO
 
 class Absent(MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
@@ -145,6 +147,11 @@ else:
     raise AssertionError("nltk was found")
 chats = nj.load("topical_chat", "sample")
 assert nj.judge_items(chats.items, "geval/dialogue/coherence", "surface")["score"].notna().all()
+base = {{"judge": "surface", "prompt": "geval/dialogue/coherence"}}
+assert "of 1 aspect" in nj.ablation(chats, base, {{"samples": 2}}, ["coherence"]).answer
+with redirect_stderr(StringIO()) as said:
+    assert main(["rerun", "geval/table2", "--judge", "surface", "--source", "sample"]) != 0
+assert "the extra notebooks: pip install" in said.getvalue() and "parsed" not in said.getvalue()
 assert main(["replies", "export", os.devnull]) == 0
 print(nj.__file__)
 """
