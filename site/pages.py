@@ -64,8 +64,8 @@ def _judges_page(site):
     page = site / "judges.md"
     text = page.read_text(encoding="utf-8")
     page.write_text(text.replace("<!-- tables -->", "\n\n".join(parts)), encoding="utf-8")
-    shown = known.sort_values("value", ascending=False)[JUDGES.split()].astype(object).fillna("")
-    table = sortable(shown, on_demand=["note"], search={"search": "summeval AVG"})
+    known = known.sort_values("value", ascending=False)[JUDGES.split()].astype(object).fillna("")
+    table = sortable(known, on_demand=["note"], search={"search": "summeval AVG"})
     (site / "judges_table.html").write_text(table, encoding="utf-8")
 
 
@@ -156,11 +156,11 @@ def _home(site):
     text = page.read_text(encoding="utf-8")
     place = "benchmark == 'summeval' and aspect == 'AVG' and level == 'sample' and coefficient == 'spearman'"
     expert = judges().query(place)["people"].max()
-    reached = nj.Finding("judges_by_paper").values["lowest and highest average"]
     picture = "A bar for each paper: the shares of its published cells that reproduce, differ or cannot be checked"
     headline = (
-        f"On SummEval, recorded judges agree with experts at {reached}, where one expert agrees with the others at "
-        f"{expert:.2f} (mean Spearman within articles, [judges](../notebooks/judges_by_paper.ipynb)).\n\n"
+        "On SummEval, recorded judges agree with experts at "
+        f"{nj.Finding('judges_by_paper').values['lowest and highest average']}, and one expert agrees with the others "
+        f"at {expert:.2f} (mean Spearman within articles, [judges](../notebooks/judges_by_paper.ipynb)).\n\n"
         f"**{sums['reproduces']:,} of {sums['cells']:,} published numbers reproduce.** {sums['differs']} differ, "
         f"{sums['contradicts itself']} contradict themselves, {sums['by others']} are known by others only, and "
         f"{sums['not checkable']:,} are not checkable ([the words](glossary.md#cell)). G-Eval was published twice; DHP "

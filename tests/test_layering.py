@@ -25,19 +25,19 @@ MAY_IMPORT = {
 # Statements, code lines and public names at most (`make sizes` prints them). A package may gain what another gives;
 # the sum rises only where an issue says by how much.
 BOUNDS = {
-    "site": (248, 347, 0),
+    "site": (247, 347, 0),
     "top": (325, 353, 21),
-    "cli": (294, 440, 0),
+    "cli": (297, 445, 0),
     "data": (2_116, 2_689, 7),
     "judging": (2_208, 2_824, 5),
-    "ledger": (704, 903, 7),
+    "ledger": (703, 900, 7),
     "metrics": (484, 543, 8),
     "notebook": (2_510, 3_018, 0),
     "papers": (877, 1_055, 10),
     "stats": (1_229, 1_599, 14),
     "toml": (0, 1_987, 0),
 }
-SUM = (10_995, 15_758, 72)
+SUM = (10_996, 15_760, 72)
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -14,6 +14,7 @@ from nlgjudge.judging.judge import Budget, check_amounts
 from nlgjudge.judging.reading import Reading
 from nlgjudge.judging.replies import FALLBACK_SAMPLES
 from nlgjudge.ledger import ledger
+from nlgjudge.namespaces import optional
 from nlgjudge.notebook import rerun_requests, reruns
 
 POSITIVE = click.FloatRange(0, min_open=True)
@@ -106,6 +107,10 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
     ones. All tables of all papers by default. Results go to build/reruns/JUDGE/; runs of the same
     judge add up. --limit 20 is a cheap rehearsal.
     """
+    if not plan:
+        optional(
+            "papermill", "notebooks"
+        )  # of the page of results: refused before anything is asked
     names = ("samples", "temperature", "max_tokens", "pattern", "sampling")
     request = {name: options.pop(name) for name in names}
     request["logprobs"] = False if options.pop("without_logprobs") else None

@@ -228,13 +228,11 @@ def with_interval(rows: pd.DataFrame, value: str = "ours", *, digits: int = 2) -
     {'0.30'}
     """
     bounds = value if f"{value}_low" in rows else "ci"
-    values = rows[value].round(
-        6
-    )  # as committed, so that a half looks the same before and after a run
-    texts = values.map(lambda one: "–" if pd.isna(one) else f"{one:.{digits}f}").astype(object)
+    # Rounded as committed, so that a half looks the same before and after a run.
+    texts = rows[value].round(6).map(lambda one: "–" if pd.isna(one) else f"{one:.{digits}f}")
     ends = zip(rows[f"{bounds}_low"], rows[f"{bounds}_high"])
     bounds_text = ["" if pd.isna(low) else f" [{low:.2f}, {high:.2f}]" for low, high in ends]
-    return texts + pd.Series(bounds_text, index=rows.index, dtype=object)
+    return texts.astype(object) + pd.Series(bounds_text, index=rows.index, dtype=object)
 
 
 def laid_out(cells, values, heads):

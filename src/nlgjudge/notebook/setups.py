@@ -15,7 +15,6 @@ from nlgjudge.judging.prompts import Prompt, as_prompt
 from nlgjudge.judging.replay import Replay
 from nlgjudge.judging.run import get_judge, judge_items, without
 from nlgjudge.judging.tasks import MISSING, Tasks
-from nlgjudge.papers.dhp.perturbing import Perturbation, perturb
 
 # Everything that a set-up can say, and what it says otherwise.
 SETUP: dict[str, Any] = {
@@ -218,6 +217,8 @@ def _about(text, aspect):
 
 
 def _perturbed(items, wanted):
+    from nlgjudge.papers.dhp.perturbing import Perturbation, perturb  # needs the extra metrics
+
     made = perturb(items, [Perturbation(*wanted)]).items
     made = made[made["perturbation"] != "original"]
     return made.assign(item_id=made["original"])
