@@ -94,7 +94,10 @@ def _best(known, name, aspect):
 
 def _list_of_tables():
     """Contents of the pages of tables."""
-    pages = "\n".join("_".join(key) for key in tables())
+    pages = "\n".join(
+        f"{nj.papers.titles()[paper]}, {titled(artefact)} <{paper}_{artefact}>"
+        for paper, artefact in tables()
+    )
     return f"# Tables, row by row\n\n```{{toctree}}\n:maxdepth: 1\n\n{pages}\n```\n"
 
 

@@ -25,7 +25,7 @@ MAY_IMPORT = {
 # Statements, code lines and public names at most (`make sizes` prints them). A package may gain what another gives;
 # the sum rises only where an issue says by how much.
 BOUNDS = {
-    "site": (247, 347, 0),
+    "site": (247, 350, 0),
     "top": (325, 353, 21),
     "cli": (297, 445, 0),
     "data": (2_116, 2_689, 7),
@@ -37,7 +37,7 @@ BOUNDS = {
     "stats": (1_229, 1_599, 14),
     "toml": (0, 1_987, 0),
 }
-SUM = (10_996, 15_760, 72)
+SUM = (10_996, 15_763, 72)
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
