@@ -108,9 +108,7 @@ def rerun(targets, judges, limit, source, plan, keep, without_notebooks, store, 
     judge add up. --limit 20 is a cheap rehearsal.
     """
     if not plan:
-        optional(
-            "papermill", "notebooks"
-        )  # of the page of results: refused before anything is asked
+        optional("papermill", "notebooks")  # for the page of results; said before asking
     names = ("samples", "temperature", "max_tokens", "pattern", "sampling")
     request = {name: options.pop(name) for name in names}
     request["logprobs"] = False if options.pop("without_logprobs") else None
